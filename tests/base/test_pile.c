@@ -49,3 +49,25 @@ Test(pile, what_is_refused_is_kept)
     weft__pile_free(&pile);
     test_memory_fini(&b.hook);
 }
+
+Test(pile, emptied_and_filled_again_asks_for_no_memory)
+{
+    bed b;
+    bed_open(&b);
+    weft__pile pile = {.memory = &b.memory, .category = WEFT__MEMORY_QUERIES, .least = 100};
+    for (uint32_t round = 0; round < 5; round++) {
+        if (round == 2) test_memory_fail(&b.hook, 1, true);
+        for (size_t i = 0; i < 300; i++) {
+            char *piece = weft__pile_take(&pile, i * 50, 7);
+            CHECK(piece != NULL && (i == 0 || (piece[0] == 0 && piece[i * 350 - 1] == 0)));
+            memset(piece, 1, i * 350);
+        }
+        weft__pile_empty(&pile);
+    }
+    CHECK(weft__pile_take(&pile, (size_t)1 << 30, 1) == NULL && pile.is_refused);
+    weft__pile_empty(&pile);
+    CHECK(!pile.is_refused);
+    weft__pile_free(&pile);
+    CHECK_U64(weft__memory_bytes(&b.memory, WEFT__MEMORY_QUERIES), 0);
+    test_memory_fini(&b.hook);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pile.c: blocks that double up to 1 MiB, filled from their beginning; what does not fit into the
- * last one begins another. Nothing is given back before the end. */
+ * last one begins another. Nothing is given back before it is emptied. */
 #include "pile.h"
 
 #include <string.h>
@@ -19,6 +19,7 @@ static bool grow(weft__pile *pile, size_t bytes)
     size_t size = last < BLOCK_MOST ? 2 * last : BLOCK_MOST;
     size_t needed = bytes + sizeof(struct weft__pile_block);
     if (size < needed) size = needed;
+    if (size < pile->least) size = pile->least;
     struct weft__pile_block *block = weft__alloc(pile->memory, pile->category, size, 1, 16);
     if (block == NULL) return false;
     *block = (struct weft__pile_block){pile->blocks, size};
@@ -48,6 +49,20 @@ char *weft__pile_text(weft__pile *pile, const char *text, size_t bytes)
     return copy;
 }
 
+void weft__pile_empty(weft__pile *pile)
+{
+    size_t bytes = 0;
+    struct weft__pile_block *newest = pile->blocks;
+    for (const struct weft__pile_block *b = newest; b != NULL; b = b->next) bytes += b->bytes;
+    if (newest != NULL && newest->next == NULL) {
+        pile->at = (char *)(newest + 1);
+    } else {
+        weft__pile_free(pile);
+        if (bytes != 0) pile->least = bytes;
+    }
+    pile->is_refused = false;
+}
+
 void weft__pile_free(weft__pile *pile)
 {
     while (pile->blocks != NULL) {
@@ -55,5 +70,5 @@ void weft__pile_free(weft__pile *pile)
         pile->blocks = block->next;
         weft__free(pile->memory, pile->category, block, block->bytes, 1, 16);
     }
-    *pile = (weft__pile){.memory = pile->memory, .category = pile->category};
+    *pile = (weft__pile){.memory = pile->memory, .category = pile->category, .least = pile->least};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* compile.c: from registered systems to a schedule: their order of effect, what they touch,
  * their stages (staging.c), and what workers need to run them. Everything of a compiled schedule
- * lies in one arena, except what is kept between compilations. */
+ * lies in one pile, except what is kept between compilations. */
 #include "compile.h"
 
 #include "ecs_engine.h"
@@ -232,21 +232,19 @@ static weft_result schedule_order(weft__scheduler *scheduler)
     ordering_build b = {.scheduler = scheduler};
     b.node_count = scheduler->system_capacity + 2 * scheduler->group_count;
     b.edge_limit = count_edges(scheduler);
-    weft__arena_block **arena = &scheduler->plan_arena;
-    b.edges = weft__arena_take(scheduler->memory, arena, b.edge_limit * sizeof b.edges[0]);
-    b.ranks = weft__arena_take(scheduler->memory, arena, b.node_count * sizeof b.ranks[0]);
-    b.order = weft__arena_take(scheduler->memory, arena, (b.node_count + 1) * sizeof b.order[0]);
-    scheduler->ordered = weft__arena_take(scheduler->memory, arena,
-                                          scheduler->system_count * sizeof scheduler->ordered[0]);
-    if (b.edges == NULL || b.ranks == NULL || b.order == NULL || scheduler->ordered == NULL)
-        return weft__error_memory(scheduler->world, "the schedule");
+    weft__pile *pile = &scheduler->pile;
+    b.edges = weft__pile_take(pile, b.edge_limit, sizeof b.edges[0]);
+    b.ranks = weft__pile_take(pile, b.node_count, sizeof b.ranks[0]);
+    b.order = weft__pile_take(pile, b.node_count + 1, sizeof b.order[0]);
+    scheduler->ordered = weft__pile_take(pile, scheduler->system_count, sizeof(void *));
+    if (pile->is_refused) return WEFT_OUT_OF_MEMORY;
     add_all_edges(&b);
     set_ranks(&b);
     uint32_t cycle_length;
     weft__ordering graph = {b.node_count, b.ranks, b.edges, b.edge_count, 0};
     weft_result result = weft__ordering_sort(&graph, scheduler->memory, b.order, &cycle_length);
     if (result == WEFT_CYCLE) return report_cycle(&b, cycle_length);
-    if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
+    if (result != WEFT_OK) return result;
     scheduler->order_graph = (weft__order_graph){.edges = b.edges,
                                                  .nodes = b.order,
                                                  .edge_count = b.edge_count,
@@ -281,7 +279,7 @@ static bool is_unseen(const weft__system *system)
 }
 
 /* One search for the barriers of a schedule. Owner: the call, on its stack; the arrays lie in the
- * arena of the plan. */
+ * pile of the schedule. */
 typedef struct barrier_search {
     weft__scheduler *scheduler;
     uint32_t *first, *next; /* [node + 1] into `next`: the nodes before each node */
@@ -368,17 +366,14 @@ bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t befor
 static bool list_edges(barrier_search *s)
 {
     const weft__order_graph *graph = &s->scheduler->order_graph;
-    weft__memory *memory = s->scheduler->memory;
-    weft__arena_block **arena = &s->scheduler->plan_arena;
-    s->first = weft__arena_take(memory, arena, (graph->node_count + 2) * sizeof s->first[0]);
-    s->next = weft__arena_take(memory, arena, (graph->edge_count + 1) * sizeof s->next[0]);
-    s->open = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
-    s->seen_for = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->open[0]);
-    s->gates = weft__arena_take(memory, arena, (graph->node_count + 1) * sizeof s->gates[0]);
-    s->has_unseen = weft__arena_take(memory, arena, graph->node_count + 1);
-    if (s->first == NULL || s->next == NULL || s->open == NULL || s->seen_for == NULL ||
-        s->gates == NULL || s->has_unseen == NULL)
-        return false;
+    weft__pile *pile = &s->scheduler->pile;
+    s->first = weft__pile_take(pile, graph->node_count + 2, sizeof s->first[0]);
+    s->next = weft__pile_take(pile, graph->edge_count + 1, sizeof s->next[0]);
+    s->open = weft__pile_take(pile, graph->node_count + 1, sizeof s->open[0]);
+    s->seen_for = weft__pile_take(pile, graph->node_count + 1, sizeof s->open[0]);
+    s->gates = weft__pile_take(pile, graph->node_count + 1, sizeof s->gates[0]);
+    s->has_unseen = weft__pile_take(pile, graph->node_count + 1, 1);
+    if (pile->is_refused) return false;
     for (uint32_t i = 0; i < graph->edge_count; i++) s->first[graph->edges[i].after + 2]++;
     for (uint32_t i = 0; i < graph->node_count; i++) s->first[i + 2] += s->first[i + 1];
     for (uint32_t i = 0; i < graph->edge_count; i++)
@@ -394,11 +389,11 @@ static weft_result schedule_barriers(weft__scheduler *scheduler)
     barrier_search search = {.scheduler = scheduler};
     scheduler->barriers = NULL;
     scheduler->barrier_count = scheduler->gate_count = 0;
-    if (!list_edges(&search)) return weft__error_memory(scheduler->world, "the schedule");
+    if (!list_edges(&search)) return WEFT_OUT_OF_MEMORY;
     add_barriers(&search); /* only counts */
-    scheduler->barriers = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                           (search.count + 1) * sizeof scheduler->barriers[0]);
-    if (scheduler->barriers == NULL) return weft__error_memory(scheduler->world, "the schedule");
+    scheduler->barriers =
+        weft__pile_take(&scheduler->pile, search.count + 1, sizeof scheduler->barriers[0]);
+    if (scheduler->barriers == NULL) return WEFT_OUT_OF_MEMORY;
     add_barriers(&search);
     scheduler->barrier_count = search.count;
     scheduler->gate_count = search.gate_count;
@@ -412,17 +407,16 @@ static weft_result schedule_barriers(weft__scheduler *scheduler)
 static weft_result schedule_hoist(weft__scheduler *scheduler, const weft__staging_input *input)
 {
     uint32_t count = scheduler->ordered_count, moved = 0;
-    weft__arena_block **arena = &scheduler->plan_arena;
-    uint32_t *order = weft__arena_take(scheduler->memory, arena, count * sizeof order[0]);
+    weft__pile *pile = &scheduler->pile;
+    uint32_t *order = weft__pile_take(pile, count, sizeof order[0]);
     weft_result result =
         order == NULL ? WEFT_OUT_OF_MEMORY : weft__staging_hoist(input, scheduler->memory, order);
-    if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
+    if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < count; i++) moved += order[i] != i;
     if (moved == 0) return WEFT_OK;
-    weft__system **ordered = weft__arena_take(scheduler->memory, arena, count * sizeof ordered[0]);
-    weft__staging_node *nodes = weft__arena_take(scheduler->memory, arena, count * sizeof nodes[0]);
-    if (ordered == NULL || nodes == NULL)
-        return weft__error_memory(scheduler->world, "the schedule");
+    weft__system **ordered = weft__pile_take(pile, count, sizeof ordered[0]);
+    weft__staging_node *nodes = weft__pile_take(pile, count, sizeof nodes[0]);
+    if (pile->is_refused) return WEFT_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         ordered[i] = scheduler->ordered[order[i]];
         nodes[i] = scheduler->nodes[order[i]];
@@ -435,27 +429,24 @@ static weft_result schedule_hoist(weft__scheduler *scheduler, const weft__stagin
 
 /* ---- what each system touches and sees (staging.h) ---- */
 
-/* Sets of archetypes made so far. Lives on the stack of one compilation; the sets are the plan's
- * arena's. */
+/* Sets of archetypes made so far. Lives on the stack of one compilation; the sets are the
+ * scheduler's pile's. */
 typedef struct sets {
     weft__scheduler *scheduler;
     weft__archetype_set **with; /* [component] */
     uint32_t word_count;
-    bool is_failed;
 } sets;
 
-static void *take(sets *s, size_t bytes)
+static void *take(sets *s, size_t count, size_t size)
 {
-    void *taken = weft__arena_take(s->scheduler->memory, &s->scheduler->plan_arena, bytes);
-    if (taken == NULL) s->is_failed = true;
-    return taken;
+    return weft__pile_take(&s->scheduler->pile, count, size);
 }
 
 static weft__archetype_set *set_make(sets *s)
 {
-    weft__archetype_set *set = take(s, sizeof *set);
+    weft__archetype_set *set = take(s, 1, sizeof *set);
     if (set == NULL) return NULL;
-    set->words = take(s, s->word_count * sizeof(uint64_t));
+    set->words = take(s, s->word_count, sizeof(uint64_t));
     set->word_count = set->words == NULL ? 0 : s->word_count;
     return set;
 }
@@ -566,7 +557,7 @@ static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system 
 static void make_access(sets *s, const weft__system *system, weft__access_set *access)
 {
     weft__scheduler *scheduler = s->scheduler;
-    access->items = take(s, item_limit(scheduler, system) * sizeof access->items[0]);
+    access->items = take(s, item_limit(scheduler, system), sizeof access->items[0]);
     if (access->items == NULL) return;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) {
@@ -602,8 +593,8 @@ static void mention_query(const weft__query *query, uint32_t *out, uint32_t *cou
 static void make_mentions(sets *s, const weft__system *system, weft__staging_node *node)
 {
     weft__scheduler *scheduler = s->scheduler;
-    uint32_t *mentions = take(s, item_limit(scheduler, system) * sizeof mentions[0]);
-    uint32_t *required = take(s, item_limit(scheduler, system) * sizeof required[0]);
+    uint32_t *mentions = take(s, item_limit(scheduler, system), sizeof mentions[0]);
+    uint32_t *required = take(s, item_limit(scheduler, system), sizeof required[0]);
     if (mentions == NULL || required == NULL) return;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) mention_query(handle->query, mentions, &node->mention_count);
@@ -661,7 +652,7 @@ static void add_relations(sets *s, weft__staging_node *node)
 {
     if (!weft__relations_any(s->scheduler->world)) return;
     node->destroy_count = 0;
-    uint32_t *written = take(s, (node->access.count + node->record_count + 1) * sizeof written[0]);
+    uint32_t *written = take(s, node->access.count + node->record_count + 1, sizeof written[0]);
     uint32_t count = written == NULL ? 0 : relations_written(s->scheduler, node, written);
     if (count == 0) return;
     bool is_any = node->effects != WEFT_RECORDS_NOTHING && node->record_count == 0;
@@ -690,7 +681,7 @@ static void add_residues(sets *s, weft__staging_node *node)
     for (uint32_t i = 0; i < node->record_count && !ends_any; i++)
         ends_any = is_cleanup(world, node->records[i]);
     if (!ends_any) return;
-    uint32_t *destroys = take(s, (count + types) * sizeof destroys[0]);
+    uint32_t *destroys = take(s, count + types, sizeof destroys[0]);
     if (destroys == NULL) return;
     for (uint32_t i = 0; i < count; i++) destroys[i] = node->destroys[i];
     for (uint32_t id = 1; id <= types; id++)
@@ -717,9 +708,9 @@ static weft_result schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
     sets s = {.scheduler = scheduler, .word_count = weft__archetype_count(world) / 64 + 1};
-    s.with = take(&s, (weft__type_count(world) + 1) * sizeof s.with[0]);
-    scheduler->nodes = take(&s, scheduler->ordered_count * sizeof scheduler->nodes[0]);
-    for (uint32_t i = 0; i < scheduler->ordered_count && !s.is_failed; i++) {
+    s.with = take(&s, weft__type_count(world) + 1, sizeof s.with[0]);
+    scheduler->nodes = take(&s, scheduler->ordered_count, sizeof scheduler->nodes[0]);
+    for (uint32_t i = 0; i < scheduler->ordered_count && !scheduler->pile.is_refused; i++) {
         weft__system *system = scheduler->ordered[i];
         weft__staging_node *node = &scheduler->nodes[i];
         node->traits = traits_of(system);
@@ -743,7 +734,7 @@ static weft_result schedule_nodes(weft__scheduler *scheduler)
             !weft__relations_any(scheduler->world) && (handle == NULL || has_steady_rows(handle));
         if (system->passes) node->traits |= WEFT__STAGING_PASSES;
     }
-    return s.is_failed ? weft__error_memory(world, "the schedule") : WEFT_OK;
+    return scheduler->pile.is_refused ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 /* ---- stages ---- */
@@ -771,11 +762,10 @@ static weft_result make_segments(weft__scheduler *scheduler)
     uint32_t stages = scheduler->stage_count;
     scheduler->segment_count = stages == 0 ? 0 : scheduler->stages[stages - 1].segment + 1;
     scheduler->segments =
-        weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                         scheduler->segment_count * sizeof scheduler->segments[0]);
+        weft__pile_take(&scheduler->pile, scheduler->segment_count, sizeof scheduler->segments[0]);
     if (scheduler->segments == NULL) {
         scheduler->segment_count = 0;
-        return weft__error_memory(scheduler->world, "the schedule");
+        return WEFT_OUT_OF_MEMORY;
     }
     bool is_recorded = weft__pool_is_traced_in_detail(weft__front(scheduler->world)->host.pool);
     bool is_shared = (scheduler->worker_count > 1 || is_recorded) &&
@@ -806,18 +796,17 @@ static weft_result schedule_stages(weft__scheduler *scheduler)
     uint32_t count = staging->stage_count + 1; /* the last one is the end of the frame */
     if (!weft__list_room(scheduler->memory, WEFT__MEMORY_SYSTEMS, &scheduler->stages,
                          &scheduler->stage_capacity, count, sizeof *scheduler->stages))
-        return weft__error_memory(scheduler->world, "the schedule");
+        return WEFT_OUT_OF_MEMORY;
     memset(scheduler->stages, 0, count * sizeof scheduler->stages[0]);
     scheduler->stage_count = staging->stage_count;
     scheduler->stage_systems =
-        weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                         scheduler->ordered_count * sizeof scheduler->stage_systems[0]);
-    if (scheduler->stage_systems == NULL)
-        return weft__error_memory(scheduler->world, "the schedule");
+        weft__pile_take(&scheduler->pile, scheduler->ordered_count, sizeof(void *));
+    if (scheduler->stage_systems == NULL) return WEFT_OUT_OF_MEMORY;
     uint32_t offset = 0; /* versions: systems in order of effect, each sync point its own */
     for (uint32_t i = 0; i < staging->stage_count; i++) {
         weft__stage *stage = &scheduler->stages[i];
         uint32_t first = staging->stage_first[i], end = staging->stage_first[i + 1];
+        stage->pile = weft__systems_pile(scheduler);
         stage->systems = scheduler->stage_systems + first;
         stage->system_count = end - first;
         stage->is_sync = staging->is_sync[i] != 0;
@@ -879,8 +868,7 @@ static weft_result grow_worker_arrays(weft__scheduler *scheduler, size_t member,
 {
     weft__memory *memory = scheduler->memory;
     if (wanted <= *capacity) return WEFT_OK;
-    void **fresh =
-        weft__arena_take(memory, &scheduler->plan_arena, scheduler->worker_count * sizeof fresh[0]);
+    void **fresh = weft__pile_take(&scheduler->pile, scheduler->worker_count, sizeof fresh[0]);
     uint32_t made = 0;
     for (; fresh != NULL && made < scheduler->worker_count; made++) {
         fresh[made] = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, wanted, size, 64);
@@ -888,7 +876,7 @@ static weft_result grow_worker_arrays(weft__scheduler *scheduler, size_t member,
     }
     if (fresh == NULL || made < scheduler->worker_count) {
         while (made > 0) weft__free(memory, WEFT__MEMORY_SYSTEMS, fresh[--made], wanted, size, 64);
-        return weft__error_memory(scheduler->world, "the schedule");
+        return WEFT_OUT_OF_MEMORY;
     }
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         void **slot = (void **)(void *)((char *)&scheduler->workers[i] + member);
@@ -926,17 +914,12 @@ static weft_result size_workers(weft__scheduler *scheduler)
     }
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
-        worker->sweep = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                         members * sizeof worker->sweep[0] + 128);
-        worker->sweep_columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                                 sweep_columns * sizeof(void *) + 128);
-        worker->sweep_steps = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                               sweep_columns * sizeof(size_t) + 128);
-        if (worker->sweep == NULL || worker->sweep_columns == NULL || worker->sweep_steps == NULL)
-            return weft__error_memory(scheduler->world, "the schedule");
-        worker->columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                           columns * sizeof worker->columns[0] + 128);
-        if (worker->columns == NULL) return weft__error_memory(scheduler->world, "the schedule");
+        weft__pile *pile = &scheduler->pile;
+        worker->sweep = weft__pile_take(pile, members * sizeof worker->sweep[0] + 128, 1);
+        worker->sweep_columns = weft__pile_take(pile, sweep_columns * sizeof(void *) + 128, 1);
+        worker->sweep_steps = weft__pile_take(pile, sweep_columns * sizeof(size_t) + 128, 1);
+        worker->columns = weft__pile_take(pile, columns * sizeof(void *) + 128, 1);
+        if (pile->is_refused) return WEFT_OUT_OF_MEMORY;
     }
     weft_result result =
         grow_worker_arrays(scheduler, offsetof(weft__worker, tallies), &scheduler->tally_capacity,
@@ -952,7 +935,7 @@ static void free_stages(weft__scheduler *scheduler)
         weft__segment_graph_free(scheduler, &scheduler->segments[i]);
     scheduler->segment_count = 0;
     for (uint32_t i = 0; i < scheduler->stage_count; i++)
-        weft__stage_entries_free(scheduler, &scheduler->stages[i]);
+        weft__stage_entries_free(&scheduler->stages[i]);
     scheduler->stage_count = 0;
 }
 
@@ -962,7 +945,7 @@ void weft__schedule_free(weft__scheduler *scheduler)
         weft__front(scheduler->world)->host.pool); /* events point to labels of stages */
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
-    weft__arena_free(scheduler->memory, &scheduler->plan_arena);
+    weft__pile_free(&scheduler->pile);
     weft__list_free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
                     scheduler->stage_capacity, sizeof scheduler->stages[0]);
     scheduler->stages = NULL;
@@ -993,8 +976,7 @@ static weft_result compile(weft__scheduler *scheduler)
     input.nodes = scheduler->nodes;
     input.barriers = scheduler->barriers;
     result = weft__staging_make(&input, scheduler->memory, &scheduler->staging);
-    if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
-    result = schedule_stages(scheduler);
+    if (result == WEFT_OK) result = schedule_stages(scheduler);
     if (result == WEFT_OK) result = size_workers(scheduler);
     if (result == WEFT_OK) find_conditions(scheduler);
     return result;
@@ -1011,10 +993,11 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
         return WEFT_OK;
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
-    weft__arena_empty(scheduler->memory, &scheduler->plan_arena);
+    weft__pile_empty(&scheduler->pile);
     scheduler->ordered_count = 0;
     scheduler->is_dirty = true;
     weft_result result = compile(scheduler);
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(scheduler->world, "the schedule");
     if (result != WEFT_OK) {
         weft__schedule_free(scheduler);
         return result;

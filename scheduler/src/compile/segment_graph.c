@@ -26,12 +26,12 @@ typedef struct placed_item {
 } placed_item;
 
 /* Making one graph. Systems have local numbers, in the order of stages. Owner:
- * weft__segment_plan_make, on its stack; arrays in `arena`. */
+ * weft__segment_plan_make, on its stack; arrays in `pile`. */
 typedef struct drawing {
     weft__scheduler *scheduler;
     weft__segment *segment;
     weft__task_plan *plan; /* to be made */
-    weft__arena_block *arena;
+    weft__pile pile;
     weft__system **systems; /* [count] */
     uint32_t count;
     uint32_t words;          /* of a set of systems, or of tasks */
@@ -45,9 +45,9 @@ typedef struct drawing {
     bool is_failed;
 } drawing;
 
-static void *take(drawing *d, weft__arena_block **arena, size_t count, size_t size)
+static void *take(drawing *d, weft__pile *pile, size_t count, size_t size)
 {
-    void *taken = weft__arena_take(d->scheduler->memory, arena, (count + 1) * size);
+    void *taken = weft__pile_take(pile, count + 1, size);
     if (taken == NULL) d->is_failed = true;
     return taken;
 }
@@ -88,14 +88,14 @@ static void list_systems(drawing *d)
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
         d->count += scheduler->stages[i].system_count;
     d->words = d->count / 64 + 1;
-    d->systems = take(d, &d->arena, d->count, sizeof d->systems[0]);
-    d->before = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
-    d->preds = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
-    d->waits = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
-    d->parent = take(d, &d->arena, d->count, sizeof(uint32_t));
-    d->is_urgent = take(d, &d->arena, d->count, sizeof(bool));
-    d->plan->task_of = take(d, &d->plan->arena, d->count, sizeof(uint32_t));
-    d->first_user = take(d, &d->arena, weft__archetype_count(scheduler->world), sizeof(uint32_t));
+    d->systems = take(d, &d->pile, d->count, sizeof d->systems[0]);
+    d->before = take(d, &d->pile, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->preds = take(d, &d->pile, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->waits = take(d, &d->pile, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->parent = take(d, &d->pile, d->count, sizeof(uint32_t));
+    d->is_urgent = take(d, &d->pile, d->count, sizeof(bool));
+    d->plan->task_of = take(d, &d->plan->pile, d->count, sizeof(uint32_t));
+    d->first_user = take(d, &d->pile, weft__archetype_count(scheduler->world), sizeof(uint32_t));
     if (d->is_failed) return;
     uint32_t at = 0;
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
@@ -118,7 +118,7 @@ static void add_barriers(drawing *d)
     const weft__scheduler *scheduler = d->scheduler;
     const uint32_t systems = scheduler->ordered_count;
     size_t words = (size_t)scheduler->gate_count * d->words;
-    uint64_t *gates = take(d, &d->arena, words, sizeof gates[0]);
+    uint64_t *gates = take(d, &d->pile, words, sizeof gates[0]);
     if (d->is_failed) return;
     for (uint32_t i = scheduler->barrier_count; i-- > 0;) {
         const weft__order_edge edge = scheduler->barriers[i];
@@ -145,8 +145,8 @@ static void find_collisions(drawing *d)
     uint32_t limit = weft__type_count(scheduler->world) + 1, item_count = 0, placed_count = 0;
     for (uint32_t i = 0; i < d->count; i++)
         item_count += scheduler->nodes[d->systems[i]->position].access.count;
-    uint32_t *heads = take(d, &d->arena, limit, sizeof heads[0]);
-    placed_item *placed = take(d, &d->arena, item_count, sizeof placed[0]);
+    uint32_t *heads = take(d, &d->pile, limit, sizeof heads[0]);
+    placed_item *placed = take(d, &d->pile, item_count, sizeof placed[0]);
     if (d->is_failed) return;
     memset(heads, 0xff, (limit + 1) * sizeof heads[0]);
     for (uint32_t i = 0; i < d->count; i++) {
@@ -294,8 +294,8 @@ static uint32_t turn_of(const drawing *d, uint32_t system)
 static void make_tasks(drawing *d)
 {
     weft__task_plan *plan = d->plan;
-    plan->tasks = take(d, &plan->arena, d->count, sizeof plan->tasks[0]);
-    d->in_order = take(d, &plan->arena, d->count, sizeof d->in_order[0]);
+    plan->tasks = take(d, &plan->pile, d->count, sizeof plan->tasks[0]);
+    d->in_order = take(d, &plan->pile, d->count, sizeof d->in_order[0]);
     if (d->is_failed) return;
     uint32_t first = 0;
     for (uint32_t s = d->segment->first_stage; s < d->segment->end_stage; s++) {
@@ -320,7 +320,7 @@ static void reduce(drawing *d)
     weft__task_plan *plan = d->plan;
     uint32_t words = plan->task_count / 64 + 1;
     plan->reach_words = words;
-    plan->reach = take(d, &plan->arena, (size_t)plan->task_count * words, sizeof plan->reach[0]);
+    plan->reach = take(d, &plan->pile, (size_t)plan->task_count * words, sizeof plan->reach[0]);
     if (d->is_failed) return;
     for (uint32_t t = 0; t < plan->task_count && !d->is_failed; t++) {
         uint64_t *waits = row_of(d, d->waits, t), *reach = plan->reach + (size_t)t * words;
@@ -342,7 +342,7 @@ static void reduce(drawing *d)
 static void list_edges(drawing *d)
 {
     weft__task_plan *plan = d->plan;
-    plan->edges = take(d, &plan->arena, plan->edge_count, sizeof plan->edges[0]);
+    plan->edges = take(d, &plan->pile, plan->edge_count, sizeof plan->edges[0]);
     if (d->is_failed) return;
     uint32_t count = 0;
     for (uint32_t t = 0; t < plan->task_count; t++)
@@ -406,7 +406,11 @@ bool weft__segment_plan_make(weft__scheduler *scheduler, weft__segment *segment,
 {
     weft__task_plan *plan = &segment->plans[kind];
     if (plan->graph != NULL) return true;
-    drawing d = {.scheduler = scheduler, .segment = segment, .plan = plan};
+    drawing d = {.scheduler = scheduler,
+                 .segment = segment,
+                 .plan = plan,
+                 .pile = weft__systems_pile(scheduler)};
+    plan->pile = d.pile;
     list_systems(&d);
     bool is_useful = !d.is_failed && d.count <= SYSTEMS_MOST;
     if (is_useful) find_collisions(&d);
@@ -415,10 +419,10 @@ bool weft__segment_plan_make(weft__scheduler *scheduler, weft__segment *segment,
     if (is_useful && !d.is_failed) list_edges(&d);
     is_useful = is_useful && !d.is_failed && has_overlap(plan) && is_new(segment, plan);
     if (is_useful) plan->graph = make_graph(scheduler, plan, run);
-    weft__arena_free(scheduler->memory, &d.arena);
+    weft__pile_free(&d.pile);
     if (plan->graph != NULL) return true;
-    weft__arena_free(scheduler->memory, &plan->arena);
-    *plan = (weft__task_plan){.arena = NULL};
+    weft__pile_free(&plan->pile);
+    *plan = (weft__task_plan){.graph = NULL};
     return false;
 }
 
@@ -466,8 +470,8 @@ void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment
         if (plan->graph == NULL) continue;
         weft__pool_drain_trace(weft__front(scheduler->world)->host.pool); /* labels of tasks */
         weft_job_graph_destroy(plan->graph);
-        weft__arena_free(scheduler->memory, &plan->arena);
-        *plan = (weft__task_plan){.arena = NULL};
+        weft__pile_free(&plan->pile);
+        *plan = (weft__task_plan){.graph = NULL};
     }
     segment->choice = (weft__segment_choice){.way = WEFT__WAY_STAGES};
     segment->plan = NULL;

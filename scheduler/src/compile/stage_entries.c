@@ -15,14 +15,16 @@
 typedef struct making {
     weft__scheduler *scheduler;
     weft__stage *stage;
-    bool is_failed;
 } making;
 
 static void *take(making *m, size_t count, size_t size)
 {
-    void *taken = weft__arena_take(m->scheduler->memory, &m->stage->arena, (count + 1) * size);
-    if (taken == NULL) m->is_failed = true;
-    return taken;
+    return weft__pile_take(&m->stage->pile, count + 1, size);
+}
+
+static bool is_failed(const making *m)
+{
+    return m->stage->pile.is_refused;
 }
 
 static const weft__filter *filter_of(const weft__system *system)
@@ -107,7 +109,7 @@ static weft__binding *bind_all(making *m, weft__system *system, uint32_t *count)
     const weft__filter *filter = filter_of(system);
     weft__binding *bindings = take(m, query->flat.count, sizeof bindings[0]);
     *count = 0;
-    for (uint32_t i = 0; i < query->flat.count && !m->is_failed; i++)
+    for (uint32_t i = 0; i < query->flat.count && !is_failed(m); i++)
         if (passes(filter, query, &query->flat.entries[i]))
             bind(m, &bindings[(*count)++], system, &query->flat.entries[i]);
     return bindings;
@@ -177,14 +179,14 @@ static void bind_fused_chunks(making *m, const system_list *list, weft__entry *e
         if (!is_fused(system)) continue;
         const weft__query *query = system->context.query;
         const weft__filter *filter = filter_of(system);
-        for (uint32_t k = 0; k < query->flat.count && !m->is_failed; k++) {
+        for (uint32_t k = 0; k < query->flat.count && !is_failed(m); k++) {
             const weft__flat_entry *flat = &query->flat.entries[k];
             if (!passes(filter, query, flat)) continue;
             weft__entry *entry = &entries[scheduler->entry_of_chunk.at[flat->chunk->id] - 1];
             bind(m, &entry->bindings[entry->binding_count++], system, flat);
         }
     }
-    for (uint32_t i = 0; i < entry_count && !m->is_failed; i++) {
+    for (uint32_t i = 0; i < entry_count && !is_failed(m); i++) {
         const weft__chunk *chunk = entries[i].bindings[0].slice.chunk;
         scheduler->entry_of_chunk.at[chunk->id] = 0;
         sum_up(&entries[i]);
@@ -240,7 +242,7 @@ static uint32_t list_levels(making *m, weft__system *system, weft__binding *bind
     weft__levels *levels = take(m, 1, sizeof levels[0]);
     weft__entry *entries = take(m, count, sizeof entries[0]);
     uint32_t *first_items = take(m, count, sizeof first_items[0]);
-    if (m->is_failed) return 0;
+    if (is_failed(m)) return 0;
     for (uint32_t i = 0; i < count; i++)
         order[i] = (level_chunk){
             weft__relation_level(system->by_depth, bindings[i].slice.chunk, m->scheduler->world),
@@ -269,7 +271,7 @@ static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries
     }
     uint32_t count;
     weft__binding *bindings = bind_all(m, system, &count);
-    if (m->is_failed || count == 0) return 0;
+    if (is_failed(m) || count == 0) return 0;
     if (weft__system_is_serial(system)) {
         entries[0] = (weft__entry){.kind = WEFT__ENTRY_SERIES,
                                    .system = system,
@@ -290,7 +292,7 @@ static bool is_background(const weft__system *system)
 static uint32_t list_where(making *m, bool (*is_wanted)(const weft__system *), weft__entry *entries)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < m->stage->system_count && !m->is_failed; i++)
+    for (uint32_t i = 0; i < m->stage->system_count && !is_failed(m); i++)
         if (is_wanted(m->stage->systems[i]))
             count += list_alone(m, m->stage->systems[i], entries + count);
     return count;
@@ -300,7 +302,7 @@ static uint32_t list_where(making *m, bool (*is_wanted)(const weft__system *), w
  * matches have moved. */
 static void keep_places(making *m)
 {
-    for (uint32_t i = 0; i < m->stage->background_entry_count && !m->is_failed; i++) {
+    for (uint32_t i = 0; i < m->stage->background_entry_count && !is_failed(m); i++) {
         weft__entry *entry = &m->stage->background_entries[i];
         for (uint32_t k = 0; k < entry->binding_count; k++) {
             weft__binding *binding = &entry->bindings[k];
@@ -370,7 +372,7 @@ static uint32_t list_fused(making *m, const system_list *list, weft__entry *entr
 static void list_tasks(making *m)
 {
     weft__stage *stage = m->stage;
-    for (uint32_t i = 0; i < stage->task_count && !m->is_failed; i++) {
+    for (uint32_t i = 0; i < stage->task_count && !is_failed(m); i++) {
         weft__task *task = &stage->tasks[i];
         const system_list list = {task->systems, task->system_count};
         uint32_t *count = task->on_owner ? &stage->main_entry_count : &stage->entry_count;
@@ -402,20 +404,20 @@ static void make_entries(making *m, size_t entry_limit)
     stage->main_entries = take(m, stage->has_main ? entry_limit : 0, sizeof stage->entries[0]);
     stage->background_entries =
         take(m, stage->has_background ? entry_limit : 0, sizeof stage->entries[0]);
-    if (m->is_failed) return;
+    if (is_failed(m)) return;
     if (stage->tasks != NULL)
         list_tasks(m);
     else
         list_all(m);
-    if (m->is_failed) return;
+    if (is_failed(m)) return;
     stage->item_count = number_items(stage->entries, stage->entry_count);
     number_items(stage->main_entries, stage->main_entry_count);
     number_items(stage->background_entries, stage->background_entry_count);
 }
 
-void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage)
+void weft__stage_entries_free(weft__stage *stage)
 {
-    weft__arena_free(scheduler->memory, &stage->arena);
+    weft__pile_free(&stage->pile);
     stage->entries_version = 0;
 }
 
@@ -521,14 +523,14 @@ weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *st
         stage->entries_version = weft__front(world)->structure_version;
         return WEFT_OK;
     }
-    weft__arena_empty(scheduler->memory, &stage->arena);
+    weft__pile_empty(&stage->pile);
     stage->entries_version = 0;
     stage->entry_count = stage->main_entry_count = stage->background_entry_count = 0;
     stage->item_count = stage->binding_count = 0;
     if (result == WEFT_OK) result = reserve_chunk_map(scheduler);
     if (result != WEFT_OK) return weft__error_memory(world, "the entries of a stage");
     make_entries(&m, entry_limit);
-    if (m.is_failed) {
+    if (is_failed(&m)) {
         if (scheduler->entry_of_chunk.count != 0)
             memset(scheduler->entry_of_chunk.at, 0,
                    scheduler->entry_of_chunk.count * sizeof scheduler->entry_of_chunk.at[0]);

@@ -11,4 +11,4 @@
  * OUT_OF_MEMORY; then it has none. */
 weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *stage);
 /* Forgets them. Owner. */
-void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage);
+void weft__stage_entries_free(weft__stage *stage);

@@ -709,7 +709,7 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
 {
     uint32_t count = stage->background_entry_count;
     uint32_t items = stage->background_entries[count].first_item;
-    stage_loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
+    stage_loop *l = weft__pile_take(&stage->pile, 1, sizeof *l);
     bool is_started = false;
     /* on a thread that may not wait for it, it would outlive the step */
     bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;

@@ -922,13 +922,14 @@ weft_result weft_world_step(weft_world *world, float dt)
 static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, float dt)
 {
     weft_world *world = scheduler->world;
-    weft__stage stage = {.systems = &system,
+    weft__stage stage = {.pile = weft__systems_pile(scheduler),
+                         .systems = &system,
                          .system_count = 1,
                          .has_main = weft__system_is_on_owner(system),
                          .has_ranges = system->range != NULL,
                          .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
     weft_result result = make_entries(scheduler, &stage);
-    if (result != WEFT_OK) weft__stage_entries_free(scheduler, &stage);
+    if (result != WEFT_OK) weft__stage_entries_free(&stage);
     if (result != WEFT_OK) return result;
     scheduler->pass++;
     scheduler->passes_left = 0;
@@ -948,7 +949,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     if (scheduler->options.is_measured) add_total(scheduler, system);
     weft__front(world)->busy = 0;
     weft__front(world)->version = scheduler->pass_base + 1;
-    weft__stage_entries_free(scheduler, &stage);
+    weft__stage_entries_free(&stage);
     return result;
 }
 

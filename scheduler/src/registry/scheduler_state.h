@@ -9,10 +9,10 @@
 
 #include <weft/schedule.h>
 
-#include "arena.h"
 #include "ecs_engine.h"
 #include "jobs_engine.h"
 #include "list.h"
+#include "pile.h"
 #include "run_choice.h"
 #include "staging.h"
 #include "text.h"
@@ -47,7 +47,7 @@ typedef struct weft__lists {
 /* ---- segments ---- */
 
 /* A part of a stage that runs by itself in the graph of its segment: fused systems that belong
- * together, or one other system. Owner: the segment (its arena); run by one worker at a time, which
+ * together, or one other system. Owner: the segment (its pile); run by one worker at a time, which
  * writes time_ns and result.
  *   entries [first_entry, end_entry) of the stage are its own: of main_entries with on_owner */
 typedef struct weft__task {
@@ -66,12 +66,12 @@ typedef struct weft__task {
 } weft__task;
 
 /* Tasks of a segment and which must have ended before which. Owner: the segment; its arrays lie in
- * the arena.
+ * the pile.
  *   graph != NULL, and all else is made, or nothing is
  *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
  *   task_of[system->number] is the task of a system of the segment */
 typedef struct weft__task_plan {
-    weft__arena_block *arena;
+    weft__pile pile;
     weft__task *tasks; /* in an order that respects every edge; those of a stage in a row */
     uint32_t task_count;
     uint32_t (*edges)[2]; /* tasks: before, after; none that a chain of others implies */
@@ -172,7 +172,7 @@ typedef struct weft__system {
 } weft__system;
 
 /* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. Owner:
- * the stage (its arena), for one structure version; the worker that runs its only slice writes
+ * the stage (its pile), for one structure version; the worker that runs its only slice writes
  * `slice`.
  *   slice.count == rows for systems with WHOLE_CHUNKS, else min(rows, 1 << slice_shift)
  *   column_bytes[t] == 0 where slice.columns[t] == NULL
@@ -202,7 +202,7 @@ typedef enum weft__entry_kind {
     WEFT__ENTRY_LEVELS, /* one item: a system by depth, level after level */
 } weft__entry_kind;
 
-/* The rows of a system by depth. Owner: the stage (its arena).
+/* The rows of a system by depth. Owner: the stage (its pile).
  *   items of level i: [first_items[i], first_items[i + 1]) of the entries; none is empty
  *   entries[entry_count] is a sentinel, first_items[level_count] its first_item */
 typedef struct weft__levels {
@@ -212,7 +212,7 @@ typedef struct weft__levels {
     uint32_t level_count;
 } weft__levels;
 
-/* Items of a stage that are run in the same way. Owner: the stage (its arena); made by
+/* Items of a stage that are run in the same way. Owner: the stage (its pile); made by
  * stage_entries.c, read by workers.
  *   its items are [this->first_item, this[1].first_item); the last entry is a sentinel
  *   binding_count > 0  <=>  kind is CHUNK or SERIES; levels != NULL  <=>  kind is LEVELS
@@ -252,8 +252,8 @@ typedef struct weft__stage {
     /* entries */
     uint64_t entries_version; /* 0 = never made */
     uint32_t binding_count;   /* in them; 0: they cannot be refreshed, only made */
-    weft__arena_block *arena;
-    weft__entry *entries; /* in `arena`; entries[entry_count] is a sentinel */
+    weft__pile pile;
+    weft__entry *entries; /* in `pile`; entries[entry_count] is a sentinel */
     uint32_t entry_count;
     weft__entry *main_entries; /* run by the owner, in order */
     uint32_t main_entry_count;
@@ -305,7 +305,7 @@ typedef enum weft__missed {
  * (workers[]); while a stage runs its worker alone touches it, between stages the owner.
  *   this == &scheduler->workers[index], scheduler->recorders[index] == &commands
  * tallies, mask, violations and far_writes are its own memory; columns, sweep, sweep_columns and
- * sweep_steps lie in the arena of the compiled schedule. */
+ * sweep_steps lie in the pile of the compiled schedule. */
 typedef struct weft__worker {
     _Alignas(64) weft_recorder commands;
     weft__scheduler *scheduler;  /* constant, as the index */
@@ -362,7 +362,7 @@ typedef struct weft__frame_share {
     uint64_t taken, of;        /* frames */
 } weft__frame_share;
 
-/* The orders that were declared, kept for the reports. Owner: the compiled schedule (its arena).
+/* The orders that were declared, kept for the reports. Owner: the compiled schedule (its pile).
  *   nodes below system_limit are slots of systems, system_limit + 2 * i is the begin of group i,
  *   the next one its end
  *   nodes[] has all of them, in an order that respects every edge */
@@ -423,12 +423,12 @@ struct weft__scheduler {
     weft__stage *stages;
     uint32_t stage_count; /* stages[stage_count] is the end of the frame */
     uint32_t stage_capacity;
-    weft__segment *segments; /* in plan_arena */
+    weft__segment *segments; /* in `pile` */
     uint32_t segment_count;
-    uint32_t version_count;        /* change versions one pass uses */
-    bool has_conditions;           /* a run condition, a rate, a disabled system or group */
-    bool has_filters;              /* a system with a filter: its version is checked every pass */
-    weft__arena_block *plan_arena; /* access sets, archetype sets */
+    uint32_t version_count; /* change versions one pass uses */
+    bool has_conditions;    /* a run condition, a rate, a disabled system or group */
+    bool has_filters;       /* a system with a filter: its version is checked every pass */
+    weft__pile pile;        /* access sets, archetype sets */
 
     WEFT__LIST(uint32_t)
     entry_of_chunk; /* stage_entries.c: [chunk id] entry index + 1; all 0
@@ -471,6 +471,13 @@ struct weft__scheduler {
     bool is_serial;           /* in this step: all systems run on the owner */
     struct weft__system_list *system_list; /* compile.c; NULL: nothing was written */
 };
+
+/* An empty pile of the scheduler's memory. */
+static inline weft__pile weft__systems_pile(const weft__scheduler *scheduler)
+{
+    return (weft__pile){
+        .memory = scheduler->memory, .category = WEFT__MEMORY_SYSTEMS, .least = 4096};
+}
 
 /* The system of a slice whose callback runs: its context is the first field of it. */
 static inline const weft__system *weft__slice_system(const weft_slice *slice)

@@ -280,6 +280,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
     if (scheduler != NULL) {
         scheduler->world = world;
         scheduler->memory = weft__world_memory(world);
+        scheduler->pile = weft__systems_pile(scheduler);
         scheduler->is_dirty = true;
         scheduler->counter_wish =
             weft__counters_asked(&weft__world_desc(world)->log, &scheduler->counter_share.percent);
