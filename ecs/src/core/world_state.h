@@ -10,6 +10,7 @@
 #include "error.h"
 #include "hash.h"
 #include "list.h"
+#include "pile.h"
 #include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
@@ -31,13 +32,12 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
-/* A weft_type that came with a text, and all that it points to: behind this head. Owner: the table
- * of types. */
+/* A weft_type that came with a text. Owner: the table of types. */
 typedef struct weft__description {
     struct weft__description *next;
-    size_t bytes; /* with this head */
+    weft__pile pile; /* of all of it, this struct too */
+    const weft_type *type;
 } weft__description;
-static_assert(sizeof(weft__description) == 16, "what stands behind it is aligned to 16");
 
 /* The shortest way from a component to what a SPARSE type has. Part of the table of types. Always:
  * sparse == NULL, and no component of these ids has the key, or the key is its type's. */

@@ -135,7 +135,7 @@ static bool list_map(transfer *t, const weft_component *from, uint32_t count, we
 static bool is_lent(const weft_world *world, const weft_type *type)
 {
     const weft__description *at = world->types.descriptions;
-    while (at != NULL && (const void *)(at + 1) != type) at = at->next;
+    while (at != NULL && at->type != type) at = at->next;
     return at != NULL;
 }
 

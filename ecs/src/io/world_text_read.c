@@ -414,8 +414,7 @@ typedef struct type_line {
     bool is_hooked;
     WEFT__LIST(weft_component) needed; /* desc.required */
     uint32_t relation;                 /* weft__relation_word */
-    void *list;                        /* desc.fields, and their names */
-    size_t list_bytes;
+    weft__pile pile;                   /* of desc.fields */
 } type_line;
 
 /* ---- words ---- */
@@ -460,61 +459,43 @@ static bool read_bool(text_reading *t, bool *out)
 /* The fields of the line, from the mark. */
 static bool list_fields(text_reading *t, type_line *line)
 {
-    const char *at = line->fields.at;
-    weft_field *fields;
+    weft_type list = {.name = ""};
     t->reading.json = line->fields;
-    if (!weft__type_read_fields(&t->reading, NULL, &line->list_bytes, &fields,
-                                &line->desc.field_count))
-        return false;
-    line->list = weft__alloc(&t->world->memory, CATEGORY, line->list_bytes + 1, 1, 16);
-    if (line->list == NULL) return refused(t);
-    t->reading.json = line->fields;
-    if (!weft__type_read_fields(&t->reading, line->list, &line->list_bytes, &fields,
-                                &line->desc.field_count))
-        return false;
-    line->desc.fields = fields;
-    for (uint32_t i = 0; i < line->desc.field_count; i++)
-        if (weft__kind_number(fields[i].kind) == WEFT__KIND_NONE)
-            return weft__reading_fail(&t->reading, at, "\"%s\" is no plain field", fields[i].name);
+    if (!weft__type_read_fields(&t->reading, &line->pile, &list))
+        return line->pile.is_refused && refused(t);
+    line->desc.fields = list.fields;
+    line->desc.field_count = list.field_count;
+    for (uint32_t i = 0; i < list.field_count; i++)
+        if (weft__kind_number(list.fields[i].kind) == WEFT__KIND_NONE)
+            return weft__reading_fail(&t->reading, line->fields.at, "\"%s\" is no plain field",
+                                      list.fields[i].name);
     return true;
 }
 
 /* ---- descriptions ---- */
 
-/* The description of the line in a block of the world's; NULL: reported. */
-static weft__description *description_make(text_reading *t, const type_line *line)
-{
-    weft_error why;
-    size_t bytes;
-    t->reading.json = line->description;
-    if (!weft__type_read(&t->reading, NULL, &bytes)) return NULL;
-    weft__description *made =
-        weft__alloc_zeroed(&t->world->memory, WEFT__MEMORY_TYPES, 1, sizeof *made + bytes, 16);
-    if (made == NULL) {
-        refused(t);
-        return NULL;
-    }
-    made->bytes = sizeof *made + bytes;
-    t->reading.json = line->description;
-    bool is_read = weft__type_read(&t->reading, made + 1, &bytes);
-    if (is_read && weft_type_check((const weft_type *)(made + 1), &why) != WEFT_OK)
-        is_read = weft__reading_fail(&t->reading, line->description.at, "%s", why.text);
-    if (is_read) return made;
-    weft__free(&t->world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
-    return NULL;
-}
-
 /* The component with its description, which the world owns from then on. */
 static bool description_register(text_reading *t, type_line *line)
 {
     weft_world *world = t->world;
-    weft__description *made = description_make(t, line);
-    if (made == NULL) return false;
-    line->desc.type = (const weft_type *)(made + 1);
-    if (weft_component_create(world, &line->desc).id == 0) {
-        weft__free(&world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
-        return failed(t, world->error->code);
+    weft_error why;
+    weft__pile pile = {.memory = &world->memory, .category = WEFT__MEMORY_TYPES};
+    weft__description *made = weft__pile_take(&pile, 1, sizeof *made);
+    weft_type *type = weft__pile_take(&pile, 1, sizeof *type);
+    t->reading.json = line->description;
+    bool is_made = !pile.is_refused && weft__type_read(&t->reading, &pile, type);
+    if (pile.is_refused) is_made = refused(t);
+    if (is_made && weft_type_check(type, &why) != WEFT_OK)
+        is_made = weft__reading_fail(&t->reading, line->description.at, "%s", why.text);
+    if (is_made) line->desc.type = type;
+    if (is_made && weft_component_create(world, &line->desc).id == 0)
+        is_made = failed(t, world->error->code);
+    if (!is_made) {
+        weft__pile_free(&pile);
+        return false;
     }
+    made->pile = pile;
+    made->type = type;
     made->next = world->types.descriptions;
     world->types.descriptions = made;
     return true;
@@ -595,7 +576,8 @@ static bool type_register(text_reading *t, type_line *line)
 
 static bool read_type(text_reading *t)
 {
-    type_line line = {.at = t->reading.json.at};
+    type_line line = {.at = t->reading.json.at,
+                      .pile = {.memory = &t->world->memory, .category = CATEGORY}};
     line.desc.name = line.name;
     if (!weft__reading_string(&t->reading, line.name, sizeof line.name, "the name of a component"))
         return false;
@@ -609,7 +591,7 @@ static bool read_type(text_reading *t)
     bool is_known = weft_component_find(t->world, line.name).id != 0 ||
                     strcmp(line.name, "CleanupResidue") == 0;
     bool is_read = is_known || type_register(t, &line);
-    weft__free(&t->world->memory, CATEGORY, line.list, line.list_bytes + 1, 1, 16);
+    weft__pile_free(&line.pile);
     WEFT__LIST_FREE(&t->world->memory, CATEGORY, &line.needed);
     if (is_read) t->reading.json = end;
     return is_read &&

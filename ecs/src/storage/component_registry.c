@@ -507,9 +507,10 @@ void weft__types_fini(weft_world *world)
         if (type->resource != NULL) weft__type_destruct(&world->memory, type, type->resource, 1);
         type_release(world, type);
     }
-    for (weft__description *at = world->types.descriptions, *next; at != NULL; at = next) {
-        next = at->next;
-        weft__free(&world->memory, WEFT__MEMORY_TYPES, at, 1, at->bytes, 16);
+    while (world->types.descriptions != NULL) {
+        weft__pile pile = world->types.descriptions->pile;
+        world->types.descriptions = world->types.descriptions->next;
+        weft__pile_free(&pile);
     }
     weft__roll_fini(&world->types.known, &world->memory, WEFT__MEMORY_TYPES);
     weft__table_free(&world->memory, WEFT__MEMORY_TYPES, &world->types.names);

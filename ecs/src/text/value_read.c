@@ -864,9 +864,7 @@ void weft_value_initial(const weft_type *type, void *value)
 }
 
 /* ---- descriptions as text and back ----
- *
- * Reading goes twice over the text: the first time what a block has to hold is counted, the second
- * time it is filled. */
+ */
 
 static const char *const flag_words[] = {"read only", "hidden", "colour"};
 enum { FLAG_WORDS = sizeof flag_words / sizeof flag_words[0] };
@@ -958,20 +956,11 @@ size_t weft__type_write(const weft_type *type, char *text, size_t capacity)
 
 /* ---- reading: what all of it needs ---- */
 
-/* A block that is counted (at == NULL) or filled. On the stack of weft__type_read. */
+/* On the stack of weft__type_read. */
 typedef struct builder {
     weft__reading *r;
-    char *at;
-    size_t used;
+    weft__pile *pile;
 } builder;
-
-/* Room in the block; NULL while it is counted. */
-static void *take(builder *b, size_t bytes, size_t alignment)
-{
-    size_t begin = (b->used + alignment - 1) & ~(alignment - 1);
-    b->used = begin + bytes;
-    return b->at == NULL ? NULL : b->at + begin;
-}
 
 static bool read_text_member(builder *b, void *to)
 {
@@ -981,9 +970,8 @@ static bool read_text_member(builder *b, void *to)
         return token.kind != WEFT__JSON_ERROR &&
                weft__reading_fail(b->r, token.at, "a string should be here");
     size_t bytes = weft__json_string(&token, NULL, 0);
-    char *string = take(b, bytes + 1, 1);
-    *out = "";
-    if (string == NULL) return true;
+    char *string = weft__pile_take(b->pile, bytes + 1, 1);
+    if (string == NULL) return false;
     weft__json_string(&token, string, bytes + 1);
     *out = string;
     return memchr(string, 0, bytes) == NULL ||
@@ -1068,13 +1056,10 @@ static bool read_type(builder *b, weft_type *type);
 
 static bool read_inner(builder *b, void *to)
 {
-    weft_type inner;
-    weft_type *kept = take(b, sizeof inner, _Alignof(weft_type));
-    if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner))
-        return false;
-    *(const weft_type **)to = kept;
-    if (kept != NULL) *kept = inner;
-    return true;
+    weft_type *inner = weft__pile_take(b->pile, 1, sizeof *inner);
+    *(const weft_type **)to = inner;
+    return inner != NULL && weft__reading_open(b->r, WEFT__JSON_OBJECT, "a description") &&
+           read_type(b, inner);
 }
 
 static const member field_members[] = {
@@ -1098,14 +1083,14 @@ static const member constant_members[] = {
 static bool read_fields(builder *b, weft_type *type)
 {
     if (!count_elements(b, &type->field_count)) return false;
-    weft_field *fields = take(b, type->field_count * sizeof *fields, _Alignof(weft_field));
+    weft_field *fields = weft__pile_take(b->pile, type->field_count, sizeof *fields);
+    if (fields == NULL) return false;
     for (uint32_t i = 0; i < type->field_count; i++) {
-        weft_field field = {.name = ""};
+        fields[i].name = "";
         if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a field") ||
             !type_members(b, field_members, sizeof field_members / sizeof *field_members, "a field",
-                          &field))
+                          &fields[i]))
             return false;
-        if (fields != NULL) fields[i] = field;
     }
     type->fields = fields;
     return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
@@ -1122,14 +1107,13 @@ static bool read_constants(builder *b, void *to)
     if (!weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") ||
         !count_elements(b, &type->constant_count))
         return false;
-    weft_constant *constants =
-        take(b, type->constant_count * sizeof *constants, _Alignof(weft_constant));
+    weft_constant *constants = weft__pile_take(b->pile, type->constant_count, sizeof *constants);
+    if (constants == NULL) return false;
     for (uint32_t i = 0; i < type->constant_count; i++) {
-        weft_constant constant = {.name = ""};
+        constants[i].name = "";
         if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a constant") ||
-            !type_members(b, constant_members, 2, "a constant", &constant))
+            !type_members(b, constant_members, 2, "a constant", &constants[i]))
             return false;
-        if (constants != NULL) constants[i] = constant;
     }
     type->constants = constants;
     return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
@@ -1144,9 +1128,9 @@ static bool read_initial(builder *b, void *to)
         return weft__reading_fail(b->r, token.at,
                                   "the bytes of the whole value should be here, behind its size: "
                                   "\"0x00...\"");
-    char *initial = take(b, type->size, 16);
+    char *initial = weft__pile_take(b->pile, type->size, 1);
     type->initial = initial;
-    return initial == NULL || weft__word_bytes(b->r, &token, initial, type->size);
+    return initial != NULL && weft__word_bytes(b->r, &token, initial, type->size);
 }
 
 static bool read_type(builder *b, weft_type *type)
@@ -1163,25 +1147,12 @@ static bool read_type(builder *b, weft_type *type)
     return type_members(b, members, sizeof members / sizeof *members, "a description", type);
 }
 
-bool weft__type_read(weft__reading *r, void *block, size_t *bytes)
+bool weft__type_read(weft__reading *r, weft__pile *pile, weft_type *out)
 {
-    weft_type type;
-    builder b = {.r = r, .at = block};
-    weft_type *kept = take(&b, sizeof type, _Alignof(weft_type));
-    if (!read_type(&b, &type)) return false;
-    if (kept != NULL) *kept = type;
-    *bytes = b.used;
-    return true;
+    return read_type(&(builder){r, pile}, out);
 }
 
-bool weft__type_read_fields(weft__reading *r, void *block, size_t *bytes, weft_field **fields,
-                            uint32_t *count)
+bool weft__type_read_fields(weft__reading *r, weft__pile *pile, weft_type *out)
 {
-    weft_type type = {.name = ""};
-    builder b = {.r = r, .at = block};
-    if (!read_fields(&b, &type)) return false;
-    *fields = (weft_field *)(uintptr_t)type.fields;
-    *count = type.field_count;
-    *bytes = b.used;
-    return true;
+    return read_fields(&(builder){r, pile}, out);
 }

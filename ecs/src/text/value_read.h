@@ -7,6 +7,7 @@
 
 #include "door.h"
 #include "json_pull.h"
+#include "pile.h"
 
 /* ---- errors: where in a text, which field, what to do ---- */
 
@@ -104,10 +105,8 @@ bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at,
 /* Writes a description; length as snprintf. */
 size_t weft__type_write(const weft_type *type, char *text, size_t capacity);
 
-/* Reads a description, behind its opening bracket, into one block, which is aligned to 16 and has
- * the weft_type at its start; *bytes: how many it takes. NULL: they are counted only, and the same
- * text must be read again. The description must be checked then (weft_type_check). */
-bool weft__type_read(weft__reading *r, void *block, size_t *bytes);
-/* The same for an array of fields, behind its opening bracket. */
-bool weft__type_read_fields(weft__reading *r, void *block, size_t *bytes, weft_field **fields,
-                            uint32_t *count);
+/* Reads a description, behind its opening bracket; what it points to is taken from the pile. False:
+ * a mistake, or the pile was refused memory. The description must be checked then (weft_type_check). */
+bool weft__type_read(weft__reading *r, weft__pile *pile, weft_type *out);
+/* The same for an array of fields, behind its opening bracket: the fields of `out`. */
+bool weft__type_read_fields(weft__reading *r, weft__pile *pile, weft_type *out);
