@@ -7,7 +7,8 @@
 #pragma once
 
 #include "chunk_state.h"
-#include "world_front.h"
+#include "list.h"
+#include "table.h"
 
 /* One component type of an archetype; owned by it, constant. Always: component == type->id; at most
  * one of column != 0, shared and chunk_offset says where values are (none: a tag). */
@@ -132,9 +133,9 @@ struct weft__tuple {
     uint64_t rows;     /* weft__tuple_rows */
     uint64_t coming;   /* rows that the operation under way reserves next; else 0 */
     uint32_t chunk_count;
-    uint32_t holders;         /* weft__tuple_obtain minus weft__tuple_release */
-    uint32_t first;           /* scratch of compaction: position of its first chunk in the list */
-    struct weft__tuple *next; /* hash chain */
+    uint32_t holders;  /* weft__tuple_obtain minus weft__tuple_release */
+    uint32_t first;    /* scratch of compaction: position of its first chunk in the list */
+    uint32_t place;    /* in archetype->tuples; tuple0 is not there */
     uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
                                  one reference on each */
 };
@@ -172,9 +173,8 @@ struct weft__archetype {
     uint32_t shared_count;
     const uint32_t *shared_components; /* [shared position]: component id */
 
-    weft__tuple **tuples; /* hash table of the others (and tuple0); NULL without shared types */
-    uint32_t tuple_count;
-    uint32_t tuple_mask;
+    WEFT__LIST(weft__tuple *) tuples; /* the others */
+    weft__table tuple_places;         /* in `tuples`, from 1, by their values */
 
     weft__edge *edges; /* open addressing; weft__no_edge until used */
     uint32_t edge_count;
@@ -197,12 +197,6 @@ struct weft__archetype {
 
 /* The table of an archetype without edges: never written. */
 extern const weft__edge weft__no_edge;
-
-/* Entities that live in the archetype: those that have rows of a SPARSE type live elsewhere. */
-static inline uint64_t weft__archetype_entities(const weft__archetype *archetype)
-{
-    return (archetype->flags & WEFT__IS_SPARSE) != 0 ? 0 : archetype->entity_count;
-}
 
 /* Rows in all chunks of a tuple. */
 static inline uint64_t weft__tuple_rows(const weft__tuple *tuple)

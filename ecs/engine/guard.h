@@ -22,8 +22,7 @@
  * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
 #pragma once
 
-#include "chunk_state.h"
-#include "list.h"
+#include "pile.h"
 #include "slice_ops.h"
 
 /* What was found. */
@@ -94,9 +93,8 @@ typedef struct weft__guard {
     weft__given_slice *given; /* [WEFT__GUARD_SLICES] */
     uint32_t given_next;
     WEFT__LIST(weft__stray) strays; /* found and not yet reported, one of a kind */
-    weft__memory *memory;
-    const weft_entity *handles; /* the copy that was closed last; NULL: none yet */
-    void *outgrown;             /* smaller rings: kept, because pointers into them may have been */
+    const weft_entity *handles;     /* the copy that was closed last; NULL: none yet */
+    weft__pile pile; /* of parts, slices, ring, and smaller rings: pointers into them may be kept */
 } weft__guard;
 
 /* Owned by the world: one per worker of its pool, in order. */

@@ -7,21 +7,13 @@
  * the other, these loads were a quarter of its time. Moves in general are in structure.c. Owner,
  * world idle. */
 #include "entity_change.h"
-
 #include "archetype.h"
-#include "archetype_state.h"
 #include "component_registry.h"
 #include "destroy.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
-#include "format.h"
 #include "query_change.h"
 #include "slice_ops.h"
-#include "structure.h"
-
-#include <string.h>
 
 /* A change of weft__quick: the component with its world, and a bit for removing. */
 static inline uint64_t key_of(weft_component component)
@@ -171,8 +163,6 @@ weft_result weft__entities_add_beside(weft_world *world, const weft_entity *enti
     lists c = {.add = both, .add_count = 2, .addition = addition};
     return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
 }
-
-/* ---- the general way ---- */
 
 /* Follows a plan with one row; a residue without anything left dies. */
 static inline weft_result row_follow(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
@@ -407,7 +397,7 @@ row_leave_otherwise(weft_world *world, weft_a64 *x_slot, uint64_t slot, const vo
     const weft__archetype *archetype = from->archetype;
     uint32_t bit = archetype->number;
     if (archetype->entity_count == 0)
-        world->archetypes.nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
+        world->archetypes.nonempty.at[bit / 64] ^= UINT64_C(1) << bit % 64;
     weft__chunk_release(world, from, false);
     return WEFT_OK;
 }
@@ -543,6 +533,16 @@ static INLINE bool goes_quickly(weft_world *world, weft_entity entity, uint64_t 
     return __builtin_expect(from != NULL, 1) && quick_leads(&world->quick, from);
 }
 
+/* The shortest way to what a SPARSE component has; NULL: it is none, or not near. `world` may be
+ * NULL. */
+static inline const weft__sparse_near *sparse_near_of(const weft_world *world,
+                                                      weft_component component)
+{
+    if (world == NULL) return NULL;
+    const weft__sparse_near *near = &world->types.near[component.id % WEFT__SPARSE_NEAR];
+    return __builtin_expect(near->key == weft__sparse_key(component), 0) ? near : NULL;
+}
+
 /* Calls come last and nothing lives beyond them, so that no registers are saved. SPARSE components
  * that are not near are told apart in change_generally. */
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
@@ -551,7 +551,7 @@ weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_componen
     uint64_t slot;
     if (goes_quickly(world, entity, key_of(component), &x_slot, &slot))
         return row_leave_quickly(world, x_slot, slot, NULL);
-    const weft__sparse_near *near = weft__sparse_near_of(world, component);
+    const weft__sparse_near *near = sparse_near_of(world, component);
     if (near != NULL) return weft__sparse_entity_add(world, entity, near->sparse);
     return change_by_edge(world, entity, component, false);
 }
@@ -562,7 +562,7 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
     uint64_t slot;
     if (goes_quickly(world, entity, key_of(component) | 1, &x_slot, &slot))
         return row_leave_quickly(world, x_slot, slot, NULL);
-    const weft__sparse_near *near = weft__sparse_near_of(world, component);
+    const weft__sparse_near *near = sparse_near_of(world, component);
     if (near != NULL) return weft__sparse_entity_remove(world, entity, near->sparse);
     return change_by_edge(world, entity, component, true);
 }
@@ -768,8 +768,6 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     }
     return result;
 }
-
-/* ---- enable bits ---- */
 
 weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_component component,
                                bool enabled)

@@ -9,16 +9,11 @@
  * in which archetypes are made follows from the commands, not from the edges there were. After the
  * first frame nothing is missed. */
 #include "fold_rows.h"
-
 #include "archetype.h"
-#include "error.h"
-#include "filter.h"
 #include "playback_one.h"
 #include "query_change.h"
 #include "scratch.h"
 #include "search.h"
-
-#include <string.h>
 
 /* ---- one chunk ---- */
 
@@ -215,11 +210,22 @@ static inline __attribute__((always_inline)) bool fold_row(folding *f, uint32_t 
     return f->states[row] != STATE_NONE;
 }
 
+/* The commands of the first row of a run. */
+static inline weft__fold_pattern fold_pattern_of(const weft__fold_run *run)
+{
+    weft__fold_pattern pattern;
+    pattern.width = run->width;
+    uint32_t offset = (uint32_t)((const char *)run->command - (const char *)run->page->data);
+    weft__command_cursor cursor = {run->page, offset, UINT32_MAX};
+    for (uint32_t i = 0; i < pattern.width; i++) pattern.commands[i] = weft__fold_next(&cursor);
+    return pattern;
+}
+
 /* The state in which untouched rows of a run end; STATE_NONE: see follow. */
 static uint32_t run_state(folding *f, const weft__fold_run *run)
 {
     if (run->width == 1) return advance(f, STATE_HOME, run->op, run->subject);
-    weft__fold_pattern pattern = weft__fold_pattern_of(run);
+    weft__fold_pattern pattern = fold_pattern_of(run);
     uint32_t state = STATE_HOME;
     for (uint32_t i = 0; i < pattern.width && state != STATE_NONE; i++) {
         const weft__command *command = pattern.commands[i];
@@ -247,7 +253,7 @@ static bool fold_uniform(folding *f, const weft__fold_run *run)
         if (state != STATE_NONE) memset(f->states + run->row, (int)state, rows);
         return state != STATE_NONE;
     }
-    weft__fold_pattern pattern = weft__fold_pattern_of(run);
+    weft__fold_pattern pattern = fold_pattern_of(run);
     for (uint32_t row = run->row; row < run->row + rows; row++)
         for (uint32_t i = 0; i < pattern.width; i++)
             if (!fold_row(f, row, pattern.commands[i]->op, pattern.commands[i]->subject))
@@ -283,6 +289,14 @@ static uint32_t share(folding *f, uint32_t state, weft__fold_shared shared)
     return known->to;
 }
 
+/* The value that a noted command sets. Any thread, while they are held. */
+static inline weft__fold_shared fold_value(const weft__fold *fold, uint32_t segment,
+                                           const weft__command *noted)
+{
+    uint32_t number = segment * WEFT__FOLD_VALUES + (noted->flags >> WEFT__FOLD_VALUE_SHIFT);
+    return (weft__fold_shared){noted->subject, fold->value_indices[number]};
+}
+
 /* Takes one row past a SET_SHARED command. False: see share. */
 static bool fold_shared(folding *f, const weft__fold_ref *ref)
 {
@@ -292,7 +306,7 @@ static bool fold_shared(folding *f, const weft__fold_ref *ref)
         return true;
     }
     uint32_t next = share(f, state == STATE_NONE ? STATE_HOME : state,
-                          weft__fold_value(f->fold, f->segment, ref->command));
+                          fold_value(f->fold, f->segment, ref->command));
     if (next == STATE_NONE) return false;
     f->states[ref->row] = (uint8_t)next;
     return true;
@@ -476,7 +490,7 @@ static const weft__command *find_asker(const weft__fold *fold, const weft__fold_
                                        uint32_t component, bool is_remove)
 {
     weft__fold_pattern pattern = {.width = run->count};
-    if (!fold->has_chains) pattern = weft__fold_pattern_of(run);
+    if (!fold->has_chains) pattern = fold_pattern_of(run);
     for (uint32_t i = 0; i < pattern.width; i++) {
         const weft__command *command =
             fold->has_chains ? fold->refs[run->first + i].command : pattern.commands[i];
@@ -584,21 +598,6 @@ static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_
     weft__type_construct(ref->type, value, 1);
 }
 
-/* A call of memcpy costs as much as the few bytes that most values have. */
-static inline void copy_value(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 4)
-        memcpy(to, from, 4);
-    else if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes == 12)
-        memcpy(to, from, 12);
-    else if (bytes == 16)
-        memcpy(to, from, 16);
-    else
-        memcpy(to, from, bytes);
-}
-
 /* A recorded value, or what is recorded for a buffer, becomes that of a row. */
 static inline weft_result give_value(weft_world *world, const weft__type *type,
                                      weft__command *command, void *value)
@@ -608,7 +607,7 @@ static inline weft_result give_value(weft_world *world, const weft__type *type,
         result = weft__playback_elements(world, command, value);
     } else {
         if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
-        copy_value(value, weft__command_payload(command), type->desc.size);
+        weft__value_copy(value, weft__command_payload(command), type->desc.size);
     }
     /* the command's cache line is written only where it is read */
     if (result == WEFT_OK && type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;
@@ -729,7 +728,7 @@ static weft_result apply_column(applying *a, weft__command *command, size_t stri
 static weft_result apply_run(applying *a, const weft__fold_run *run, uint32_t skip, uint32_t row,
                              uint32_t count)
 {
-    const weft__fold_pattern pattern = weft__fold_pattern_of(run);
+    const weft__fold_pattern pattern = fold_pattern_of(run);
     weft_result worst = WEFT_OK;
     for (uint32_t done = 0; done < count; done += BLOCK_ROWS) {
         uint32_t rows = count - done < BLOCK_ROWS ? count - done : BLOCK_ROWS;

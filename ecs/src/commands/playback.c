@@ -12,19 +12,14 @@
  *               operations (playback_one.c).
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "playback.h"
-
 #include "archetype.h"
-#include "archetype_state.h"
 #include "command_shared.h"
 #include "entity_value.h"
-#include "error.h"
 #include "fold.h"
 #include "playback_one.h"
-#include "private_chunk.h"
 #include "scratch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- rows made in place ----
  *
@@ -259,16 +254,9 @@ typedef struct reach {
 
 /* ---- what the commands change ---- */
 
-static bool is_changed(const reach *r, uint32_t component)
-{
-    for (uint32_t i = 0; i < r->changed_count; i++)
-        if (r->changed[i] == component) return true;
-    return false;
-}
-
 static bool note_changed(reach *r, uint32_t component)
 {
-    if (is_changed(r, component)) return true;
+    if (weft__ids_have(r->changed, r->changed_count, component)) return true;
     if (r->changed_count == CHANGED_MOST) return false;
     r->changed[r->changed_count++] = component;
     return true;
@@ -330,7 +318,9 @@ static bool is_reachable(const reach *r, const weft__archetype *from, const weft
     while (a < from->type_count || b < to->type_count) {
         uint32_t own = a < from->type_count ? from->types[a].component : WEFT__NONE;
         uint32_t other = b < to->type_count ? to->types[b].component : WEFT__NONE;
-        if (own != other && !is_changed(r, own < other ? own : other)) return false;
+        if (own != other &&
+            !weft__ids_have(r->changed, r->changed_count, own < other ? own : other))
+            return false;
         a += own <= other;
         b += other <= own;
     }
@@ -419,8 +409,6 @@ bool weft__playback_spares(const weft__playback_desc *desc, const weft__query *c
     return holds_for_all(desc, &r, note_command) && !changes_what_is_followed(&r) &&
            holds_for_all(desc, &r, spares_command);
 }
-
-/* ---- the steps ---- */
 
 #define FOLD_MOST (UINT64_C(1) << 30) /* references to commands are 32-bit numbers */
 /* Build-time parameter, so that tests and the explorer reach both ways. */
@@ -738,8 +726,6 @@ weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_r
     if (out != NULL) *out = playback.result;
     return result;
 }
-
-/* ---- recorders outside systems ---- */
 
 weft_result weft_recorder_play(weft_recorder *commands)
 {

@@ -5,17 +5,13 @@
 
 #include "archetype_state.h"
 #include "bits.h"
-#include "component_type.h"
 #include "directory.h"
 #include "error.h"
 #include "hash.h"
-#include "list.h"
 #include "pile.h"
 #include "roll.h"
 #include "shared.h"
 #include "small_memory.h"
-#include "table.h"
-#include "world_front.h"
 
 /* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
  * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
@@ -75,14 +71,14 @@ typedef struct weft__matching {
  * Owner, world idle; read by all while it is. Threads that record meanwhile read `known`. Always:
  * count <= id_count; by_id is the newest list of `known`. */
 typedef struct weft__archetype_table {
-    weft__archetype **by_id; /* [id - 1]: all that were made; NULL: the id is free */
-    uint64_t *nonempty;      /* bit per number: the archetype has rows */
+    weft__archetype **by_id;       /* [id - 1]: all that were made; NULL: the id is free */
+    WEFT__LIST(uint64_t) nonempty; /* bit per number: the archetype has rows */
     uint32_t id_count;
     uint32_t free_ids;    /* below id_count */
     uint32_t free_from;   /* none is below */
     uint32_t count;       /* in the order */
     weft__archetype **at; /* [number]: those in the order */
-    uint32_t capacity;    /* of at and, in bits, nonempty */
+    uint32_t capacity;    /* of at */
     weft__roll known;
     uint64_t order_version; /* +1 whenever numbers may mean other archetypes */
     bool has_residues;      /* some archetype that was made has the tag of residues */

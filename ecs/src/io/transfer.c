@@ -5,18 +5,12 @@
 #include "archetype.h"
 #include "blob_store.h"
 #include "component_registry.h"
-#include "directory.h"
 #include "entity_tag.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
-#include "format.h"
 #include "name_table.h"
-#include "pile.h"
 #include "query_change.h"
 #include "relation_registry.h"
 #include "sized.h"
-#include "sparse.h"
 
 #include <string.h>
 #include <weft/transfer.h>
@@ -200,8 +194,6 @@ static weft__archetype *transfer_target(transfer *t, const weft__archetype *from
     if (is_known) *target = weft__archetype_obtain(t->to, list, count);
     return *target;
 }
-
-/* ---- reserve ---- */
 
 /* Whether the chunk goes over as a chunk: all of it, in the same shape, and, where rows may
  * join others, neither small nor mostly air. */
@@ -497,11 +489,11 @@ static void remainders_count(const transfer *t, uint32_t component, remainder *l
     for (uint32_t a = 0; a < list->count; a++) {
         const weft__archetype *archetype = t->from->archetypes.at[list->at[a].archetype];
         uint32_t shared = list->at[a].place.shared;
-        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
-            for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next) {
-                left[tuple->values[shared]].rows += tuple->rows;
-                left[tuple->values[shared]].tuples++;
-            }
+        for (uint32_t i = 0; i < archetype->tuples.count; i++) {
+            const weft__tuple *tuple = archetype->tuples.at[i];
+            left[tuple->values[shared]].rows += tuple->rows;
+            left[tuple->values[shared]].tuples++;
+        }
     }
     for (uint32_t i = 0; i < t->change.parts.count; i++) {
         const weft__change_part *part = &t->change.parts.at[i];
@@ -836,8 +828,6 @@ static void transfer_settle(transfer *t, uint32_t part)
     transfer_spans(t, part, span_settle);
     if (p->is_header) chunk_values_settle(t, p, t->spans.at[p->pieces].chunk);
 }
-
-/* ---- select ---- */
 
 static weft_result rows_select(transfer *t, weft_query query)
 {

@@ -7,28 +7,21 @@
 #include "world_file_read.h"
 #include "archetype.h"
 #include "blob_type.h"
-#include "bytes.h"
-#include "chunk.h"
 #include "component_registry.h"
 #include "destroy.h"
-#include "directory.h"
 #include "entity_tag.h"
 #include "entity_value.h"
-#include "error.h"
 #include "evolution.h"
-#include "format.h"
 #include "hash_lanes.h"
 #include "name_table.h"
 #include "relation_registry.h"
-#include "sparse.h"
-#include "structure.h"
+#include "search.h"
 #include "text.h"
 #include "utf8.h"
 
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 #define TYPE_BYTES_MIN 37u /* of a record of version 4 */
@@ -280,8 +273,6 @@ static bool entities_read(reader *r, weft__chunk *chunk, uint32_t count)
     return true;
 }
 
-/* ---- columns ---- */
-
 /* One buffer, constructed and empty. On failure it has the elements read so far. */
 static bool reader_buffer(reader *r, const weft__type *type, weft_buffer *buffer)
 {
@@ -513,12 +504,6 @@ static bool rooms_read(reader *r, const weft__archetype *archetype, uint32_t chu
 
 /* ---- archetypes ---- */
 
-static int id_compare(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 /* The types in the order of the file, and their ids in order; they differ where the world
  * registered types in another order than the saved one. False: not a set of types that entities can
  * have. */
@@ -537,7 +522,7 @@ static bool types_list(reader *r, shape *s, uint32_t *ids)
     for (uint32_t i = 0; i < s->count && s->count != 1; i++)
         if (s->types[i]->sparse != NULL) return false;
     if (is_sorted) return true;
-    qsort(ids, s->count, sizeof *ids, id_compare);
+    qsort(ids, s->count, sizeof *ids, weft__compare_u32);
     for (uint32_t i = 1; i < s->count; i++)
         if (ids[i - 1] == ids[i]) return false;
     return true;

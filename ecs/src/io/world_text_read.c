@@ -8,17 +8,12 @@
  * flat fields; both are counted first and filled from the same text then. See weft/world_text.h. */
 #include "archetype.h"
 #include "component_registry.h"
-#include "directory.h"
 #include "entity_value.h"
-#include "error.h"
 #include "field.h"
 #include "relation_registry.h"
-#include "sparse.h"
-#include "structure.h"
 #include "text.h"
 #include "value_read.h"
 #include "world_file_read.h"
-#include "world_file_write.h"
 #include "world_text_type.h"
 
 #include <string.h>
@@ -226,9 +221,9 @@ static const weft__type *find(text_reading *t, const weft__json_token *token)
         found = weft__component_named(t->world, name);
     }
     if (found.id != 0) return t->world->types.at[found.id];
-    weft__reading_fail(&t->reading, token->at - 1,
-                       "no component \"%.*s\": register it, or put its \"type\" in front",
-                       (int)(token->end - token->at), token->at);
+    (void)weft__reading_fail(&t->reading, token->at - 1,
+                             "no component \"%.*s\": register it, or put its \"type\" in front",
+                             (int)(token->end - token->at), token->at);
     return NULL;
 }
 
@@ -237,8 +232,8 @@ static const weft__type *find_string(text_reading *t, const weft__json_token *to
 {
     if (token->kind == WEFT__JSON_STRING) return find(t, token);
     if (token->kind != WEFT__JSON_ERROR)
-        weft__reading_fail(&t->reading, token->at,
-                           "the name of a component should be here: \"...\"");
+        (void)weft__reading_fail(&t->reading, token->at,
+                                 "the name of a component should be here: \"...\"");
     return NULL;
 }
 
@@ -454,8 +449,6 @@ static bool read_bool(text_reading *t, bool *out)
     return token.kind != WEFT__JSON_ERROR && weft__word_bool(&t->reading, &token, out);
 }
 
-/* ---- fields ---- */
-
 /* The fields of the line, from the mark. */
 static bool list_fields(text_reading *t, type_line *line)
 {
@@ -471,8 +464,6 @@ static bool list_fields(text_reading *t, type_line *line)
                                       list.fields[i].name);
     return true;
 }
-
-/* ---- descriptions ---- */
 
 /* The component with its description, which the world owns from then on. */
 static bool description_register(text_reading *t, type_line *line)
@@ -500,8 +491,6 @@ static bool description_register(text_reading *t, type_line *line)
     world->types.descriptions = made;
     return true;
 }
-
-/* ---- required components ---- */
 
 /* The components of the list, which the world has by now. */
 static bool list_required(text_reading *t, type_line *line)

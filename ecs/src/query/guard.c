@@ -5,21 +5,13 @@
  * beginning to its end and over again; parts in it are numbered, and the oldest ones are looked at
  * a last time before their place is used. */
 #include "guard.h"
-
-#include "archetype_state.h"
-#include "bits.h"
-#include "small_memory.h"
 #include "world_state.h"
-
-#include <string.h>
 
 #define PATTERN 0xDB      /* as a float -1.2e17, as a count 3.7e9, no address */
 #define ALIGNMENT 64u     /* of the first row, at least that of any component */
 #define MARGIN_BYTES 128u /* at least, and one row: every field of the row behind the end */
 #define RING_SLICES 4u    /* slices that a ring holds at least */
 #define RING_BYTES ((size_t)256 << 10)
-
-/* ---- the pattern ---- */
 
 /* The first byte that is not `fill`, or `bytes`. */
 static size_t first_odd(const char *at, size_t bytes, unsigned char fill)
@@ -48,7 +40,7 @@ static void keep_stray(weft__guard *guard, const weft__stray *found)
         known->places = places;
         return;
     }
-    (void)WEFT__LIST_APPEND(guard->memory, WEFT__MEMORY_SYSTEMS, &guard->strays, found, 1);
+    (void)WEFT__LIST_APPEND(guard->pile.memory, WEFT__MEMORY_SYSTEMS, &guard->strays, found, 1);
 }
 
 static void stray_at(weft__guard *guard, const weft__guard_part *part, weft__stray_kind kind,
@@ -463,32 +455,17 @@ weft__guard *weft__guard_of(const weft_world *world, uint32_t worker)
     return guards == NULL || worker >= guards->count ? NULL : &guards->guards[worker];
 }
 
-/* What stands at the beginning of a ring that was outgrown. Owner: its guard, by the list
- * `outgrown`. */
-typedef struct outgrown {
-    void *next;
-    size_t size;
-} outgrown;
-
 static void ring_grow(weft__guard *guard, size_t size)
 {
+    weft__pile *pile = &guard->pile;
     if (guard->parts == NULL)
-        guard->parts = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, WEFT__GUARD_PARTS,
-                                   sizeof *guard->parts, ALIGNMENT);
+        guard->parts = weft__pile_take(pile, WEFT__GUARD_PARTS, sizeof *guard->parts);
     if (guard->given == NULL)
-        guard->given = weft__alloc_zeroed(guard->memory, WEFT__MEMORY_SYSTEMS, WEFT__GUARD_SLICES,
-                                          sizeof *guard->given, ALIGNMENT);
-    char *ring = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, size, 1, ALIGNMENT);
-    if (guard->parts == NULL || guard->given == NULL || ring == NULL) {
-        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, ring, size, 1, ALIGNMENT);
-        return;
-    }
+        guard->given = weft__pile_take(pile, WEFT__GUARD_SLICES, sizeof *guard->given);
+    char *ring = weft__pile_take(pile, size + ALIGNMENT, 1);
+    if (guard->parts == NULL || guard->given == NULL || ring == NULL) return;
     while (guard->first != guard->end) retire(guard);
-    if (guard->ring != NULL) {
-        *(outgrown *)(void *)guard->ring = (outgrown){guard->outgrown, guard->size};
-        guard->outgrown = guard->ring;
-    }
-    guard->ring = ring;
+    guard->ring = ring + (ALIGNMENT - (uintptr_t)ring % ALIGNMENT);
     guard->size = size;
     guard->next = 0;
 }
@@ -501,7 +478,9 @@ static weft__guards *guards_make(weft_world *world)
                                               _Alignof(weft__guards));
     if (guards == NULL) return NULL;
     guards->count = count;
-    for (uint32_t i = 0; i < count; i++) guards->guards[i].memory = &world->memory;
+    for (uint32_t i = 0; i < count; i++)
+        guards->guards[i].pile =
+            (weft__pile){.memory = &world->memory, .category = WEFT__MEMORY_SYSTEMS};
     return guards;
 }
 
@@ -523,17 +502,8 @@ void weft__guards_free(weft_world *world)
     for (uint32_t i = 0; i < guards->count; i++) {
         weft__guard *guard = &guards->guards[i];
         ASAN_UNPOISON_MEMORY_REGION(guard->ring, guard->size);
-        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->ring, guard->size, 1, ALIGNMENT);
-        for (void *old = guard->outgrown; old != NULL;) {
-            outgrown at = *(outgrown *)old;
-            weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, old, at.size, 1, ALIGNMENT);
-            old = at.next;
-        }
-        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->parts, WEFT__GUARD_PARTS,
-                   sizeof *guard->parts, ALIGNMENT);
-        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->given, WEFT__GUARD_SLICES,
-                   sizeof *guard->given, ALIGNMENT);
-        WEFT__LIST_FREE(guard->memory, WEFT__MEMORY_SYSTEMS, &guard->strays);
+        weft__pile_free(&guard->pile);
+        WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_SYSTEMS, &guard->strays);
     }
     weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, guards, 1,
                sizeof *guards + guards->count * sizeof guards->guards[0], _Alignof(weft__guards));

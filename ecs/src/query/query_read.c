@@ -5,19 +5,12 @@
  * All walk the same runs as iteration does, with filters and enable bits, and stamp nothing but
  * scatter. */
 #include "query_read.h"
-
-#include "bits.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
-#include "query_state.h"
+#include "search.h"
 #include "sized.h"
 #include "slice_ops.h"
-#include "sparse.h"
-#include "world_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Makes the list of chunks current; systems that ask may only find it so. On failure: error set. */
 static weft_result query_ready(const weft_world *world, weft__query *query)
@@ -276,12 +269,6 @@ weft_entity weft_query_single(weft_world *world, weft_query query)
 
 /* ---- filters ---- */
 
-static int compare_values(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Interns the values of a condition. On failure nothing is held. */
 static weft_result intern_values(weft_world *world, weft__filter_shared *condition,
                                  const void *values)
@@ -295,7 +282,7 @@ static weft_result intern_values(weft_world *world, weft__filter_shared *conditi
         weft__filter_release(world, condition, i);
         return result;
     }
-    qsort(condition->values, condition->count, sizeof *condition->values, compare_values);
+    qsort(condition->values, condition->count, sizeof *condition->values, weft__compare_u32);
     return WEFT_OK;
 }
 

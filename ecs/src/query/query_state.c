@@ -6,16 +6,11 @@
  * share matches and the list of chunks. A handle is {generation, index} in one word; its slot holds
  * the filter and keeps its address, so that systems can point to it. */
 #include "query_state.h"
-
-#include "archetype_state.h"
-#include "bits.h"
 #include "entity_value.h"
 #include "query_cursor.h"
 #include "search.h"
-#include "world_state.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void array_free(weft_world *world, void *items, uint32_t capacity, size_t size)
 {
@@ -571,7 +566,7 @@ static void query_rare_free(weft__query *query)
 
 static bool is_populated(const weft_world *world, uint32_t number)
 {
-    return (world->archetypes.nonempty[number >> 6] >> (number & 63) & 1) != 0;
+    return (world->archetypes.nonempty.at[number >> 6] >> (number & 63) & 1) != 0;
 }
 
 static bool flat_reserve(weft__query *query, uint32_t count)
@@ -995,13 +990,6 @@ static void choose_rows(weft__query *query)
     query->has_static_masks = query->has_masking_terms;
 }
 
-static void hash_query(weft__query *query)
-{
-    uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_inactive << 1 |
-                       (uint64_t)query->ignores_enabled << 2 | (uint64_t)query->stamps_asked << 3;
-    query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
-}
-
 /* The internal form of a description, not yet matched. NULL: error set. */
 static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
 {
@@ -1026,7 +1014,9 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
         return NULL;
     }
     choose_rows(query);
-    hash_query(query);
+    uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_inactive << 1 |
+                       (uint64_t)query->ignores_enabled << 2 | (uint64_t)query->stamps_asked << 3;
+    query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
     return query;
 }
 

@@ -8,15 +8,10 @@
  * it is garbage. What a task does concerns its page only, so the result does not depend on who does
  * it. */
 #include "relation_state.h"
-
-#include "bits.h"
 #include "entity_value.h"
-#include "error.h"
 #include "query_change.h"
 #include "search.h"
-#include "structure.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -156,12 +151,6 @@ static void edges_sort(weft__edge_change *items, uint32_t count, weft__edge_chan
     memcpy(items, room, count * sizeof *items);
     for (uint32_t i = 0, first = 0; i < WEFT__BLOCK_SLOTS; first = ends[i++])
         if (ends[i] - first > 1) merge_sort(items + first, ends[i] - first, room);
-}
-
-static int entity_compare(const void *a, const void *b)
-{
-    uint32_t x = ((const weft_entity *)a)->index, y = ((const weft_entity *)b)->index;
-    return x < y ? -1 : x > y;
 }
 
 /* ---- pages ---- */
@@ -441,6 +430,19 @@ static edge_run version_run(edge_run run, uint32_t version)
     return of;
 }
 
+/* The version of the entity that lives at an index; 0: none does. */
+static inline uint32_t living_version(const weft_world *world, uint32_t index)
+{
+    const weft__entity_block *block = weft__directory_block(&world->directory, index);
+    if (block == NULL) return 0;
+    uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]) >>
+                                  32); /* relaxed: the world is idle */
+    if ((version & 1) == 0) return 0;
+    if (__builtin_expect(!world->archetypes.has_residues, 1)) return version;
+    weft_entity entity = {index ^ world->directory.tag_bits, version};
+    return weft__target_lives(world, entity) ? version : 0;
+}
+
 /* Changes of one index, of several versions or a dead one: first of the target that the list is of,
  * then, if that died, of others. */
 static __attribute__((noinline)) bool versions_change(const application *a, uint32_t index,
@@ -449,7 +451,7 @@ static __attribute__((noinline)) bool versions_change(const application *a, uint
     edge_changes changes = *all;
     weft__target_slot *slot = &a->page->slots[index % WEFT__BLOCK_SLOTS];
     uint32_t old = slot->version, number = index % WEFT__BLOCK_SLOTS;
-    uint32_t living = weft__living_version(a->relation->world, index);
+    uint32_t living = living_version(a->relation->world, index);
     bool is_done = true;
     edge_changes own = {version_run(changes.went, old), version_run(changes.came, old)};
     if (old != 0 && changes_any(&own)) is_done = list_merge(a, slot, own);
@@ -477,7 +479,7 @@ static inline __attribute__((always_inline)) bool slot_change(const application 
 {
     uint32_t number = index % WEFT__BLOCK_SLOTS;
     weft__target_slot *slot = &a->page->slots[number];
-    uint32_t living = weft__living_version(a->relation->world, index);
+    uint32_t living = living_version(a->relation->world, index);
     /* all are of the living target, whose list is there */
     bool is_plain = living != 0 && slot->version == living && run_is_of(changes.went, living) &&
                     run_is_of(changes.came, living);
@@ -502,7 +504,7 @@ static bool page_bury(const application *a, uint32_t block)
         for (uint64_t bits = a->page->has[w]; bits != 0; bits &= bits - 1) {
             uint32_t number = w * 64 + bits_lowest(bits);
             uint32_t living =
-                weft__living_version(a->relation->world, block * WEFT__BLOCK_SLOTS + number);
+                living_version(a->relation->world, block * WEFT__BLOCK_SLOTS + number);
             if (a->page->slots[number].version == living) continue;
             if (!slot_orphan(a, number)) return false;
         }
@@ -516,7 +518,7 @@ static void list_sort(weft_entity *list, uint32_t count)
     bool is_ascending = true;
     for (uint32_t i = 1; i < count; i++)
         is_ascending = is_ascending && list[i - 1].index < list[i].index;
-    if (!is_ascending) qsort(list, count, sizeof *list, entity_compare);
+    if (!is_ascending) qsort(list, count, sizeof *list, weft__compare_u32);
 }
 
 /* Counts what came by slot in `ends`, as places. False: a target is not alive: nothing was done.
@@ -529,7 +531,7 @@ static bool build_count(const application *a, const weft__edge_change *items, ui
         uint32_t number = items[i].target.index % WEFT__BLOCK_SLOTS;
         weft__target_slot *slot = &page->slots[number];
         if (ends[number]++ == 0)
-            slot->version = weft__living_version(a->relation->world, items[i].target.index);
+            slot->version = living_version(a->relation->world, items[i].target.index);
         if (slot->version != items[i].target.version) return false;
     }
     return true;
@@ -702,8 +704,6 @@ bool weft__target_take(weft__relation *relation, weft_entity target, weft__entit
     slot_clear(page, index % WEFT__BLOCK_SLOTS);
     return true;
 }
-
-/* ---- what changed in the rows ---- */
 
 /* Which rows may have is listed by row_diff.h. They are compared twice: the first pass counts
  * changes per task and page, the second puts each at its place, so that what is in which order does
@@ -1184,7 +1184,7 @@ static void cycle_cut(depth_work *work, uint32_t index)
     char *value;
     for (uint32_t i = work->path.count; work->path.at[--i] != index;)
         if (work->path.at[i] < lowest) lowest = work->path.at[i];
-    weft_entity source = {lowest ^ world->directory.tag_bits, weft__living_version(world, lowest)};
+    weft_entity source = {lowest ^ world->directory.tag_bits, living_version(world, lowest)};
     const weft__chunk *chunk = weft__relation_row(work->relation, source, &row, &value);
     if (chunk != NULL) weft__relation_field_clear(work->relation, chunk, row);
     if (work->out->cuts++ == 0) work->out->cut = source;
@@ -1201,7 +1201,7 @@ static uint32_t settled_depth(const depth_work *work, uint32_t index)
 {
     uint32_t row;
     weft_entity entity = {index ^ work->world->directory.tag_bits,
-                          weft__living_version(work->world, index)};
+                          living_version(work->world, index)};
     const weft__chunk *chunk = weft__entity_chunk(work->world, entity, &row);
     return chunk == NULL ? 0 : weft__relation_depth_of(work->relation, chunk);
 }
@@ -1376,15 +1376,8 @@ weft_result weft__relation_depths(weft__relation *relation, weft__depth_result *
 
 /* ---- the check ---- */
 
-__attribute__((format(printf, 3, 4))) static bool wrong(char *text, size_t bytes,
-                                                        const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, bytes, format, arguments);
-    va_end(arguments);
-    return false;
-}
+/* Always false. */
+#define wrong(text, bytes, ...) (snprintf(text, bytes, __VA_ARGS__), false)
 
 static bool list_check(const weft__target_page *page, const weft__target_slot *slot, char *text,
                        size_t bytes)

@@ -11,13 +11,10 @@
  * them. */
 #pragma once
 
-#include <weft/relation.h>
-
-#include "archetype_state.h"
-#include "directory.h"
 #include "entity_list.h"
 #include "row_diff.h"
-#include "world_state.h"
+
+#include <weft/relation.h>
 
 /* A target. Owner: its page. Always: count <= capacity; first + capacity <= page->used. */
 typedef struct weft__target_slot {
@@ -159,19 +156,6 @@ static inline bool weft__target_lives(const weft_world *world, weft_entity targe
     return !weft__is_residue_at(world, location) ||
            (world->berths.at[location >> WEFT__BERTH_SHIFT].chunk->archetype->flags &
             WEFT__IS_SHARDED) != 0;
-}
-
-/* The version of the entity that lives at an index; 0: none does. */
-static inline uint32_t weft__living_version(const weft_world *world, uint32_t index)
-{
-    const weft__entity_block *block = weft__directory_block(&world->directory, index);
-    if (block == NULL) return 0;
-    uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]) >>
-                                  32); /* relaxed: the world is idle */
-    if ((version & 1) == 0) return 0;
-    if (__builtin_expect(!world->archetypes.has_residues, 1)) return version;
-    weft_entity entity = {index ^ world->directory.tag_bits, version};
-    return weft__target_lives(world, entity) ? version : 0;
 }
 
 /* The first change of a bucket of a page; pages.count: of none. */

@@ -11,14 +11,8 @@
  * not depend on those that were taken back. Every way that is kept to an archetype outside the
  * order is forgotten, so that it is asked for. Owner only. */
 #include "archetype.h"
-
-#include "bits.h"
-#include "error.h"
-#include "format.h"
 #include "sparse.h"
 #include "world_view.h"
-
-#include <string.h>
 
 /* ---- the archetypes of each component ---- */
 
@@ -120,31 +114,14 @@ bool weft__component_index_check(const weft_world *world)
     return entries == types;
 }
 
-/* ---- the order of archetypes ---- */
-
 #define TRIM_FROM 64u /* archetypes without rows: queries pass over fewer without any cost */
 
 static bool list_grow(weft_world *world)
 {
-    uint32_t old = world->archetypes.capacity;
-    if (world->archetypes.count < old) return true;
-    uint32_t grown = old == 0 ? 64 : 2 * old;
-    uint64_t *bits =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
-    if (bits == NULL) return false;
-    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at, old,
-                               grown, sizeof *world->archetypes.at, 8);
-    if (list == NULL) {
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, bits, grown / 64, sizeof *bits, 8);
-        return false;
-    }
-    if (old != 0) memcpy(bits, world->archetypes.nonempty, old / 64 * sizeof *bits);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty, old / 64,
-               sizeof *bits, 8);
-    world->archetypes.nonempty = bits;
-    world->archetypes.at = list;
-    world->archetypes.capacity = grown;
-    return true;
+    weft__archetype_table *table = &world->archetypes;
+    return WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_METADATA, table, table->count + 1) &&
+           WEFT__LIST_REACH(&world->memory, WEFT__MEMORY_METADATA, &table->nonempty,
+                            table->count / 64 + 1);
 }
 
 weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
@@ -159,7 +136,7 @@ weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
     archetype->number = number;
     world->archetypes.at[number] = archetype;
     if (archetype->entity_count != 0)
-        world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
+        world->archetypes.nonempty.at[number / 64] |= UINT64_C(1) << number % 64;
     component_index_enter(world, archetype);
     matching->enter(world, archetype);
     return WEFT_OK;
@@ -189,7 +166,7 @@ static void cut(weft_world *world, uint32_t count)
 {
     for (uint32_t i = count; i < world->archetypes.count; i++) {
         world->archetypes.at[i]->number = WEFT__NONE;
-        world->archetypes.nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
+        world->archetypes.nonempty.at[i / 64] &= ~(UINT64_C(1) << i % 64);
     }
     world->archetypes.count = count;
     component_index_cut(world, count);
@@ -265,8 +242,6 @@ void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
     *list = (weft__archetype_list){0};
 }
 
-/* ---- lists of ids ---- */
-
 uint32_t *weft__ids_alloc(const weft_world *world, uint32_t count, const char *what)
 {
     weft__memory *memory = (weft__memory *)(uintptr_t)&world->memory;
@@ -284,19 +259,17 @@ void weft__ids_free(const weft_world *world, uint32_t *list, uint32_t count)
 /* ---- tuples of shared values ---- */
 
 /* Every archetype has tuple0 (all default); archetypes with shared components keep the others in a
- * hash table. A tuple holds one reference on each of its values as long as it exists. */
+ * list. A tuple holds one reference on each of its values as long as it exists. */
 
 static size_t tuple_bytes(uint32_t shared_count)
 {
     return bits_align_up(sizeof(weft__tuple) + shared_count * sizeof(uint32_t), 8);
 }
 
-/* Head of the hash chain of these values; the table is there. */
-static weft__tuple **chain_of(const weft__archetype *archetype, const uint32_t *values)
+static uint32_t tuple_hash(const weft__archetype *archetype, const uint32_t *values)
 {
     uint32_t count = archetype->shared_count;
-    return &archetype
-                ->tuples[hash_bytes(count, values, count * sizeof *values) & archetype->tuple_mask];
+    return (uint32_t)hash_bytes(count, values, count * sizeof *values);
 }
 
 /* In zeroed memory. */
@@ -330,38 +303,31 @@ static void tuple_end(weft_world *world, weft__tuple *tuple)
                tuple_bytes(archetype->shared_count), _Alignof(weft__tuple));
 }
 
-static bool table_grow(weft_world *world, weft__archetype *archetype)
+/* There is room. */
+static void tuple_enter(weft__tuple *tuple, uint32_t place)
 {
-    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
-    if (archetype->tuple_count < size) return true;
-    uint32_t grown = size == 0 ? 8 : 2 * size;
-    weft__tuple **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
-                                             sizeof *table, _Alignof(weft__tuple *));
-    if (table == NULL) return false;
-    weft__tuple **old = archetype->tuples;
-    archetype->tuples = table;
-    archetype->tuple_mask = grown - 1;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__tuple *tuple = old[i], *next; tuple != NULL; tuple = next) {
-            next = tuple->next;
-            weft__tuple **head = chain_of(archetype, tuple->values);
-            tuple->next = *head;
-            *head = tuple;
-        }
-    }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, old, size, sizeof *table,
-               _Alignof(weft__tuple *));
-    return true;
+    weft__archetype *archetype = tuple->archetype;
+    archetype->tuples.at[place] = tuple;
+    tuple->place = place;
+    weft__table_put(&archetype->tuple_places, tuple_hash(archetype, tuple->values), place + 1);
+}
+
+static void tuple_leave(weft__tuple *tuple)
+{
+    weft__archetype *archetype = tuple->archetype;
+    weft__table_take(&archetype->tuple_places, tuple_hash(archetype, tuple->values),
+                     tuple->place + 1);
 }
 
 static weft__tuple *tuple_find(const weft__archetype *archetype, const uint32_t *values)
 {
     size_t bytes = archetype->shared_count * sizeof *values;
     if (memcmp(archetype->tuple0->values, values, bytes) == 0) return archetype->tuple0;
-    if (archetype->tuples == NULL) return NULL;
-    weft__tuple *tuple = *chain_of(archetype, values);
-    while (tuple != NULL && memcmp(tuple->values, values, bytes) != 0) tuple = tuple->next;
-    return tuple;
+    uint32_t hash = tuple_hash(archetype, values), step = 0, number;
+    while ((number = weft__table_next(&archetype->tuple_places, hash, &step)) != 0)
+        if (memcmp(archetype->tuples.at[number - 1]->values, values, bytes) == 0)
+            return archetype->tuples.at[number - 1];
+    return NULL;
 }
 
 weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
@@ -370,15 +336,16 @@ weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
     weft__tuple *tuple =
         archetype->shared_count == 0 ? archetype->tuple0 : tuple_find(archetype, values);
     if (tuple == NULL) {
-        if (table_grow(world, archetype)) tuple = tuple_make(world, archetype, values);
+        weft__memory *memory = &world->memory;
+        uint32_t count = archetype->tuples.count + 1;
+        if (WEFT__LIST_ROOM(memory, WEFT__MEMORY_METADATA, &archetype->tuples, count) &&
+            weft__table_room(memory, WEFT__MEMORY_METADATA, &archetype->tuple_places, count))
+            tuple = tuple_make(world, archetype, values);
         if (tuple == NULL) {
             weft__error_memory(world, "shared values");
             return NULL;
         }
-        weft__tuple **head = chain_of(archetype, tuple->values);
-        tuple->next = *head;
-        *head = tuple;
-        archetype->tuple_count++;
+        tuple_enter(tuple, archetype->tuples.count++);
     }
     tuple->holders++;
     return tuple;
@@ -434,10 +401,12 @@ void weft__tuple_release(weft_world *world, weft__tuple *tuple)
     WEFT_ASSERT(tuple->holders != 0);
     if (--tuple->holders != 0) return;
     weft__archetype *archetype = tuple->archetype;
-    weft__tuple **link = chain_of(archetype, tuple->values);
-    while (*link != tuple) link = &(*link)->next;
-    *link = tuple->next;
-    archetype->tuple_count--;
+    weft__tuple *last = archetype->tuples.at[--archetype->tuples.count];
+    tuple_leave(tuple);
+    if (last != tuple) {
+        tuple_leave(last);
+        tuple_enter(last, tuple->place);
+    }
     tuple_end(world, tuple);
 }
 
@@ -872,16 +841,11 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
 static void archetype_fini(weft_world *world, weft__archetype *archetype)
 {
     plans_fini(world, archetype);
-    uint32_t size = archetype->tuples == NULL ? 0 : archetype->tuple_mask + 1;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__tuple *tuple = archetype->tuples[i], *next; tuple != NULL; tuple = next) {
-            next = tuple->next;
-            tuple_end(world, tuple);
-        }
-    }
+    for (uint32_t i = 0; i < archetype->tuples.count; i++)
+        tuple_end(world, archetype->tuples.at[i]);
     if (archetype->tuple0 != NULL) tuple_end(world, archetype->tuple0);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->tuples, size,
-               sizeof *archetype->tuples, _Alignof(weft__tuple *));
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_METADATA, &archetype->tuples);
+    weft__table_free(&world->memory, WEFT__MEMORY_METADATA, &archetype->tuple_places);
     if (archetype->chunks != &archetype->first_chunk)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
                    archetype->chunk_capacity, sizeof *archetype->chunks, 8);
@@ -1010,10 +974,8 @@ void weft__archetypes_fini(weft_world *world)
         if (world->archetypes.by_id[i] != NULL) archetype_fini(world, world->archetypes.by_id[i]);
     weft__table_free(&world->memory, WEFT__MEMORY_METADATA, &world->archetypes.sets);
     weft__roll_fini(&world->archetypes.known, &world->memory, WEFT__MEMORY_METADATA);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at,
-               world->archetypes.capacity, sizeof *world->archetypes.at, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
-               world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_METADATA, &world->archetypes);
+    WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_METADATA, &world->archetypes.nonempty);
     weft__component_index *index = &world->component_index;
     for (uint32_t id = 0; id < index->count; id++)
         WEFT__LIST_FREE(&world->memory, CATEGORY, &index->at[id]);
@@ -1029,7 +991,7 @@ static bool is_needed(const weft__archetype *archetype)
     return archetype->number != WEFT__NONE || is_given || archetype->holders != 0 ||
            (archetype->flags & WEFT__IS_SPARSE) != 0 || /* its type knows it */
            archetype->chunk_count != 0 || archetype->entity_count != 0 ||
-           archetype->tuple0->holders > 1 || archetype->tuple_count != 0;
+           archetype->tuple0->holders > 1 || archetype->tuples.count != 0;
 }
 
 /* Takes what is not needed out of the registry: a list by next_ending, with id 0. */
@@ -1068,23 +1030,16 @@ void weft__archetypes_trim(weft_world *world)
 
 /* ---- derived archetypes ---- */
 
-static bool list_has(const uint32_t *list, uint32_t count, uint32_t component)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] == component) return true;
-    return false;
-}
-
 /* A component that is new comes with what it requires, but for what is removed. */
 static void list_add(const weft_world *world, uint32_t *list, uint32_t *count,
                      const uint32_t *remove, uint32_t remove_count, uint32_t component)
 {
     const weft__type *type = world->types.at[component];
     uint32_t before = *count;
-    if (list_has(remove, remove_count, component)) return;
+    if (weft__ids_have(remove, remove_count, component)) return;
     weft__ids_insert(list, count, component);
     for (uint32_t i = 0; i < type->required_count && *count != before; i++)
-        if (!list_has(remove, remove_count, type->required[i]))
+        if (!weft__ids_have(remove, remove_count, type->required[i]))
             weft__ids_insert(list, count, type->required[i]);
 }
 
@@ -1099,7 +1054,7 @@ weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *arch
     if (list == NULL) return NULL;
     for (uint32_t i = 0; i < present; i++) {
         uint32_t component = archetype->types[i].component;
-        if (!list_has(remove, remove_count, component)) list[count++] = component;
+        if (!weft__ids_have(remove, remove_count, component)) list[count++] = component;
     }
     for (uint32_t i = 0; i < add_count; i++)
         list_add(world, list, &count, remove, remove_count, add[i]);

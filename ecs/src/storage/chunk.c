@@ -5,12 +5,7 @@
 
 #include "chunk.h"
 #include "archetype.h"
-#include "bits.h"
 #include "column_map.h"
-#include "error.h"
-#include "small_memory.h"
-
-#include <string.h>
 
 /* ---- side memory ---- */
 
@@ -428,13 +423,6 @@ static uint32_t berths_obtain(weft_world *world, uint32_t capacity)
     return first << WEFT__BERTH_SHIFT;
 }
 
-static void berths_return(weft_world *world, uint32_t location, uint32_t capacity)
-{
-    uint32_t class = weft__berth_class(capacity), first = location >> WEFT__BERTH_SHIFT;
-    world->berths.at[first].next_free = world->berths.free[class];
-    world->berths.free[class] = first;
-}
-
 weft_result weft__berths_lend(weft_world *world, uint32_t capacity, uint32_t *location)
 {
     weft_result result = WEFT_OK;
@@ -451,7 +439,9 @@ weft_result weft__berths_lend(weft_world *world, uint32_t capacity, uint32_t *lo
 void weft__berths_take_back(weft_world *world, uint32_t location, uint32_t capacity)
 {
     world->lent.berths -= weft__berths_of(capacity);
-    berths_return(world, location, capacity);
+    uint32_t class = weft__berth_class(capacity), first = location >> WEFT__BERTH_SHIFT;
+    world->berths.at[first].next_free = world->berths.free[class];
+    world->berths.free[class] = first;
 }
 
 /* The chunk has berths now: new ones, or those that were lent for it. */
@@ -726,13 +716,6 @@ static uint32_t class_for(const weft__chunk *chunk, uint64_t count)
     return size_class;
 }
 
-static void columns_copy(const weft__chunk *from, const weft__layout *layout, char *to)
-{
-    for (uint32_t column = 0; column < layout->column_count; column++)
-        memcpy(to + layout->columns[column].offset, weft__chunk_column(from, column),
-               (size_t)from->count * layout->columns[column].bytes);
-}
-
 /* Slices and words of rows begin at the same rows in all layouts of a format. */
 static void side_copy(const weft__chunk *from, const weft__layout *layout, const weft__side *to)
 {
@@ -776,7 +759,10 @@ static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_cla
         run_free(world, layout, &run);
         return false;
     }
-    columns_copy(chunk, layout, run.memory);
+    for (uint32_t column = 0; column < layout->column_count; column++)
+        memcpy((char *)run.memory + layout->columns[column].offset,
+               weft__chunk_column(chunk, column),
+               (size_t)chunk->count * layout->columns[column].bytes);
     side_copy(chunk, layout, &side);
     if (was != NULL) {
         *was = *chunk;
@@ -799,12 +785,6 @@ static void chunk_moved(weft_world *world, weft__chunk *chunk)
     weft__chunk_room_update(chunk);
 }
 
-static weft__growth *growth_alloc(weft_world *world)
-{
-    return weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof(weft__growth),
-                       _Alignof(weft__growth));
-}
-
 static void growth_free(weft_world *world, weft__growth *growth)
 {
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, growth, 1, sizeof *growth,
@@ -818,7 +798,9 @@ weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t co
     if (chunk == NULL || chunk->count != chunk->capacity) return NULL;
     uint32_t size_class = class_for(chunk, count);
     if (size_class == chunk->layout->size_class) return NULL;
-    weft__growth *growth = list != NULL ? growth_alloc(world) : NULL;
+    weft__growth *growth = list != NULL ? weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1,
+                                                      sizeof(weft__growth), _Alignof(weft__growth))
+                                        : NULL;
     if ((list != NULL && growth == NULL) ||
         !memory_grow(world, chunk, size_class, growth != NULL ? &growth->was : NULL)) {
         growth_free(world, growth);

@@ -5,10 +5,7 @@
  * change archetype in place (structure.c). */
 #pragma once
 
-#include "archetype_state.h"
 #include "format.h"
-#include "heap.h"
-#include "world_state.h"
 
 /* ---- whole operations: owner ---- */
 
@@ -38,7 +35,8 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
     chunk->order_version = archetype->order_version = world->front.version;
     world->front.structure_version++;
     if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
-        world->archetypes.nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
+        world->archetypes.nonempty.at[archetype->number / 64] ^= UINT64_C(1)
+                                                                 << archetype->number % 64;
     if (__builtin_expect(archetype->shared_count != 0, 0)) chunk->tuple->rows += (uint64_t)count;
 }
 /* World begin: the table of chunks has chunk 0. */

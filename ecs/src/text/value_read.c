@@ -4,7 +4,6 @@
  * integers, names of constants, references, text and bytes) is checked in full before anything is
  * stored. */
 #include "value_read.h"
-
 #include "field.h"
 #include "text.h"
 
@@ -90,8 +89,6 @@ void weft__value_error(weft_error *error, const weft_text *text, const char *at,
     weft__text_add(&t, "%s: %s", error->path, what);
     if (has_place) add_line(&t, text, at);
 }
-
-/* ---- names that are nearly right ---- */
 
 /* Levenshtein's distance (1966) of two short words, 3 when it is more than 2. */
 static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -200,17 +197,6 @@ weft_result weft_value_check(const weft_type *type, const void *value, weft_erro
 
 /* ---- words ---- */
 
-bool weft__reading_fail(weft__reading *r, const char *at, const char *format, ...)
-{
-    char what[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    weft__value_error(r->error, r->text, at, &r->trail, "%s", what);
-    return false;
-}
-
 bool weft__reading_name(weft__reading *r, const weft__json_token *token, weft__reading_names *seen)
 {
     if (token->kind != WEFT__JSON_NAME) return false;
@@ -237,8 +223,6 @@ static bool word_kind(const weft__json_token *token, weft_field_kind *kind)
     *kind = (weft_field_kind)k;
     return k < WEFT__KIND_COUNT;
 }
-
-/* ---- integers ---- */
 
 /* Whether an exact integer fits the kind; stores it. */
 static bool store_integer(weft_field_kind kind, const weft__number *number, void *at)
@@ -533,8 +517,6 @@ bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at
     return word_reference(r, token, false, at);
 }
 
-/* ---- text and bytes ---- */
-
 static bool word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size)
 {
     if (token->kind != WEFT__JSON_STRING)
@@ -568,17 +550,13 @@ bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at,
 
 #define SMALL_BYTES 1024
 
-static bool fail_at(weft__reading *r, const char *at, const char *what)
-{
-    return weft__reading_fail(r, at, "%s", what);
-}
-
 /* ---- tokens ---- */
 
 weft__json_token weft__reading_next(weft__reading *r)
 {
     weft__json_token token = weft__json_next(&r->json);
-    if (token.kind == WEFT__JSON_ERROR) fail_at(r, token.at, r->json.problem);
+    if (token.kind == WEFT__JSON_ERROR)
+        (void)weft__reading_fail(r, token.at, "%s", r->json.problem);
     return token;
 }
 
@@ -586,7 +564,8 @@ bool weft__reading_skip(weft__reading *r)
 {
     weft__json_token token = weft__reading_next(r);
     if (token.kind == WEFT__JSON_ERROR) return false;
-    return weft__json_skip(&r->json, &token) || fail_at(r, token.at, r->json.problem);
+    return weft__json_skip(&r->json, &token) ||
+           weft__reading_fail(r, token.at, "%s", r->json.problem);
 }
 
 bool weft__reading_open(weft__reading *r, weft__json_kind kind, const char *what)
@@ -602,7 +581,7 @@ bool weft__reading_keep(weft__reading *r, weft__json_kind kind, const char *what
     if (!weft__reading_open(r, kind, what)) return false;
     *out = r->json;
     weft__json_token end = {.kind = kind};
-    return weft__json_skip(&r->json, &end) || fail_at(r, end.at, r->json.problem);
+    return weft__json_skip(&r->json, &end) || weft__reading_fail(r, end.at, "%s", r->json.problem);
 }
 
 bool weft__reading_string(weft__reading *r, char *out, size_t capacity, const char *what)
@@ -634,7 +613,7 @@ bool weft__reading_words(weft__reading *r, const char *const *words, uint32_t co
         if (token.kind == WEFT__JSON_ERROR) return false;
         uint32_t bit = token.kind == WEFT__JSON_STRING ? 0 : count;
         while (bit < count && !weft__json_is(&token, words[bit])) bit++;
-        if (bit == count) return fail_at(r, token.at, refusal);
+        if (bit == count) return weft__reading_fail(r, token.at, "%s", refusal);
         *bits |= 1u << bit;
     }
 }
@@ -652,7 +631,7 @@ static bool read_bytes_object(weft__reading *r, char *at, size_t size)
         if (weft__json_is(&token, "bytes")) {
             if (!weft__word_bytes(r, &value, at, size)) return false;
         } else if (!weft__json_is(&token, "size") || value.kind != WEFT__JSON_NUMBER) {
-            return fail_at(r, token.at, "here are only \"bytes\" and \"size\"");
+            return weft__reading_fail(r, token.at, "here are only \"bytes\" and \"size\"");
         }
     }
     return true;
@@ -686,8 +665,8 @@ static bool read_one(weft__reading *r, const weft_field *field, char *at,
     case WEFT__CLASS_IN_BLOB:
         break;
     }
-    return fail_at(r, token->at,
-                   "a field inside a blob: build the blob (weft_blob_builder_create)");
+    return weft__reading_fail(r, token->at,
+                              "a field inside a blob: build the blob (weft_blob_builder_create)");
 }
 
 /* Arrays have all their elements: which ones a shorter list means, it does not say. */
@@ -953,8 +932,6 @@ size_t weft__type_write(const weft_type *type, char *text, size_t capacity)
     put_type(&t, type);
     return t.length;
 }
-
-/* ---- reading: what all of it needs ---- */
 
 /* On the stack of weft__type_read. */
 typedef struct builder {

@@ -5,7 +5,6 @@
  * value afterwards. Each function stores at `at` and returns true, or reports and returns false. */
 #pragma once
 
-#include "door.h"
 #include "json_pull.h"
 #include "pile.h"
 
@@ -53,9 +52,9 @@ typedef struct weft__reading {
     weft__trail trail;
 } weft__reading;
 
-/* Always false. */
-__attribute__((format(printf, 3, 4))) bool weft__reading_fail(weft__reading *r, const char *at,
-                                                              const char *format, ...);
+/* Reports a mistake; always false. */
+#define weft__reading_fail(r, at, ...)                                                             \
+    (weft__value_error((r)->error, (r)->text, (at), &(r)->trail, __VA_ARGS__), false)
 
 /* The value that begins with `token`, into memory that holds what absent fields keep; half of it
  * after a failure, which is reported. */
@@ -106,7 +105,7 @@ bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at,
 size_t weft__type_write(const weft_type *type, char *text, size_t capacity);
 
 /* Reads a description, behind its opening bracket; what it points to is taken from the pile. False:
- * a mistake, or the pile was refused memory. The description must be checked then (weft_type_check). */
+ * a mistake, or the pile was refused memory. It must be checked then (weft_type_check). */
 bool weft__type_read(weft__reading *r, weft__pile *pile, weft_type *out);
 /* The same for an array of fields, behind its opening bracket: the fields of `out`. */
 bool weft__type_read_fields(weft__reading *r, weft__pile *pile, weft_type *out);

@@ -2,34 +2,17 @@
 /* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
  * Leaves everything as it was but the error, needs no memory, and looks at each thing a fixed
  * number of times, so that its cost is that of reading the world. Owner, world idle. */
-#include "archetype_state.h"
-#include "bits.h"
-#include "chunk.h"
-#include "column_map.h"
-#include "directory.h"
 #include "entity_value.h"
-#include "error.h"
-#include "format.h"
 #include "query_state.h"
 #include "relation_state.h"
-#include "sparse.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 /* Reports; always false, so that checks can end with it. */
-__attribute__((format(printf, 2, 3))) static bool broken(const weft_world *world,
-                                                         const char *format, ...)
-{
-    char text[300];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    weft__error(world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_world_validate: %s",
-                text);
-    return false;
-}
+#define broken(world, ...)                                                                         \
+    (weft__error(world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,                         \
+                 "weft_world_validate: " __VA_ARGS__),                                             \
+     false)
 
 /* The slots lead to the rows of a SPARSE type, and their entities are alive and no residues. */
 static bool sparse_rows_check(const weft_world *world, const weft__chunk *chunk)
@@ -167,15 +150,11 @@ typedef bool (*tuple_fn)(const weft_world *world, weft__tuple *tuple);
 /* Visits tuple0, then those of the table, until `visit` returns false. */
 static bool tuples_each(const weft_world *world, const weft__archetype *archetype, tuple_fn visit)
 {
-    uint32_t count = 0;
     if (!visit(world, archetype->tuple0)) return false;
-    for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++) {
-        for (weft__tuple *tuple = archetype->tuples[i]; tuple != NULL; tuple = tuple->next) {
-            count++;
-            if (!visit(world, tuple)) return false;
-        }
-    }
-    return count == archetype->tuple_count ||
+    for (uint32_t i = 0; i < archetype->tuples.count; i++)
+        if (archetype->tuples.at[i]->place != i || !visit(world, archetype->tuples.at[i]))
+            return false;
+    return archetype->tuples.count == archetype->tuple_places.count ||
            broken(world, "archetype %u: wrong number of tuples", archetype->id);
 }
 
@@ -243,7 +222,7 @@ static bool archetype_check(const weft_world *world, const weft__archetype *arch
     if (archetype->number >= world->archetypes.count ||
         world->archetypes.at[archetype->number] != archetype)
         return broken(world, "archetype %u is not where the order has it", archetype->id);
-    uint64_t word = world->archetypes.nonempty[archetype->number / 64];
+    uint64_t word = world->archetypes.nonempty.at[archetype->number / 64];
     if ((word >> archetype->number % 64 & 1) != (rows != 0 ? 1u : 0u))
         return broken(world, "archetype %u: wrong about being empty", archetype->id);
     for (uint32_t i = 1; i < archetype->type_count; i++)
@@ -266,10 +245,9 @@ static void references_visit(const weft_world *world, weft__shared_visit_fn visi
     for (uint32_t a = 0; a < world->archetypes.id_count; a++) {
         const weft__archetype *archetype = world->archetypes.by_id[a];
         if (archetype == NULL) continue;
-        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
-            for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
-                for (uint32_t s = 0; s < archetype->shared_count; s++)
-                    visit(user, archetype->shared_components[s], tuple->values[s]);
+        for (uint32_t i = 0; i < archetype->tuples.count; i++)
+            for (uint32_t s = 0; s < archetype->shared_count; s++)
+                visit(user, archetype->shared_components[s], archetype->tuples.at[i]->values[s]);
     }
 }
 
@@ -318,12 +296,18 @@ static bool shared_check(weft_world *world)
                   weft__type_name(world, component), counted, counted - rest);
 }
 
+/* Entities that live in the archetype: those that have rows of a SPARSE type live elsewhere. */
+static inline uint64_t archetype_entities(const weft__archetype *archetype)
+{
+    return (archetype->flags & WEFT__IS_SPARSE) != 0 ? 0 : archetype->entity_count;
+}
+
 static bool totals_check(const weft_world *world)
 {
     uint64_t rows = 0;
     uint32_t chunks = 0;
     for (uint32_t i = 0; i < world->archetypes.count; i++) {
-        rows += weft__archetype_entities(world->archetypes.at[i]);
+        rows += archetype_entities(world->archetypes.at[i]);
         chunks += world->archetypes.at[i]->chunk_count;
     }
     uint64_t alive = weft__directory_alive(&world->directory);
@@ -432,7 +416,7 @@ weft_result weft_world_validate(weft_world *world)
     char text[200];
     if (!weft__directory_check(&world->directory, text, sizeof text) ||
         (world->lent.loads == 0 && !weft__units_check(&world->units, text, sizeof text))) {
-        broken(world, "%s", text);
+        (void)broken(world, "%s", text);
         return WEFT_CORRUPT;
     }
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)

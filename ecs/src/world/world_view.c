@@ -3,18 +3,9 @@
  *
  * Calls in place of fields: the structs of ecs/src stay private. Nothing is decided here. */
 #include "world_view.h"
-
 #include "archetype.h"
-#include "column_map.h"
-#include "directory.h"
 #include "entity_value.h"
-#include "error.h"
-#include "format.h"
 #include "sized.h"
-#include "structure.h"
-#include "world_state.h"
-
-#include <string.h>
 
 weft__memory *weft__world_memory(weft_world *world)
 {
@@ -209,9 +200,8 @@ weft_archetype weft_archetype_at(const weft_world *world, uint32_t index)
 static uint32_t tuples_used(const weft__archetype *archetype)
 {
     uint32_t used = archetype->tuple0->chunk_count != 0;
-    for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
-        for (const weft__tuple *tuple = archetype->tuples[i]; tuple != NULL; tuple = tuple->next)
-            used += tuple->chunk_count != 0;
+    for (uint32_t i = 0; i < archetype->tuples.count; i++)
+        used += archetype->tuples.at[i]->chunk_count != 0;
     return used;
 }
 

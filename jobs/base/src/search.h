@@ -12,6 +12,13 @@
 #define WEFT__SEARCH(at, count, field, key)                                                        \
     weft__search((at), (count), sizeof *(at), offsetof(__typeof__(*(at)), field), (key))
 
+/* For qsort: ascending by the number of 32 bits with which elements begin. */
+static inline int weft__compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 /* By halving. `size` and `offset`, in bytes: of an element, and of its number. */
 static inline uint32_t weft__search(const void *at, uint32_t count, size_t size, size_t offset,
                                     uint32_t key)

@@ -3,21 +3,17 @@
  * their stages (staging.c), and what workers need to run them. Everything of a compiled schedule
  * lies in one pile, except what is kept between compilations. */
 #include "compile.h"
-
-#include "ecs_engine.h"
 #include "file_problem.h"
 #include "log.h"
-#include "os_file.h"
 #include "registry.h"
+#include "search.h"
 #include "segment_graph.h"
 #include "stage_entries.h"
-#include "staging.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct weft__system_list weft__system_list;
 
@@ -402,8 +398,6 @@ static weft_result schedule_barriers(weft__scheduler *scheduler)
     return WEFT_OK;
 }
 
-/* ---- systems in front of sync points ---- */
-
 static weft_result schedule_hoist(weft__scheduler *scheduler, const weft__staging_input *input)
 {
     uint32_t count = scheduler->ordered_count, moved = 0;
@@ -577,12 +571,6 @@ static void make_access(sets *s, const weft__system *system, weft__access_set *a
 
 /* ---- what a system can see of structure ---- */
 
-static int compare_ids(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static void mention_query(const weft__query *query, uint32_t *out, uint32_t *count)
 {
     for (uint32_t i = 0; i < query->term_count; i++) out[(*count)++] = query->terms[i].component;
@@ -608,8 +596,8 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     for (uint32_t i = 0; has_one_description && i < handle->query->term_count; i++)
         if (handle->query->terms[i].match == WEFT_ALL)
             required[node->required_count++] = handle->query->terms[i].component;
-    qsort(mentions, node->mention_count, sizeof mentions[0], compare_ids);
-    qsort(required, node->required_count, sizeof required[0], compare_ids);
+    qsort(mentions, node->mention_count, sizeof mentions[0], weft__compare_u32);
+    qsort(required, node->required_count, sizeof required[0], weft__compare_u32);
     node->mentions = mentions;
     node->required = required;
     if (handle != NULL || system->lists.query_count != 0 || system->lists.lookup_count != 0)
@@ -659,7 +647,7 @@ static void add_relations(sets *s, weft__staging_node *node)
     node->effects |= WEFT_RECORDS_ADD;
     if (is_any) return;
     for (uint32_t i = 0; i < node->record_count; i++) written[count++] = node->records[i];
-    qsort(written, count, sizeof written[0], compare_ids);
+    qsort(written, count, sizeof written[0], weft__compare_u32);
     node->records = written;
     node->record_count = count;
 }
@@ -686,7 +674,7 @@ static void add_residues(sets *s, weft__staging_node *node)
     for (uint32_t i = 0; i < count; i++) destroys[i] = node->destroys[i];
     for (uint32_t id = 1; id <= types; id++)
         if (is_cleanup(world, id)) destroys[count++] = id;
-    qsort(destroys, count, sizeof destroys[0], compare_ids);
+    qsort(destroys, count, sizeof destroys[0], weft__compare_u32);
     node->effects |= WEFT_RECORDS_DESTROY;
     node->destroys = destroys;
     node->destroy_count = count;

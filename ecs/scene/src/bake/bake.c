@@ -8,16 +8,13 @@
  * files: all of it is recorded, but what is of the object itself, which is one hash; what was not
  * found is a read, too. See bake.h. */
 #include "bake.h"
-
 #include "component_type.h"
 #include "hash.h"
 #include "utf8.h"
 
+#include <stdio.h>
 #include <weft/relation.h>
 #include <weft/transform.h>
-
-#include <stdio.h>
-#include <string.h>
 
 /* ---- the schema ---- */
 
@@ -154,19 +151,9 @@ static void record_read(weft_bake *bake, weft__read read, const char *text, size
         *kept = read;
 }
 
-static void fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
-                 va_list arguments);
-
-/* A mistake of a baker: reports it and returns `result`. */
-__attribute__((format(printf, 3, 4))) static weft_result refuse(weft_bake *bake, weft_result result,
-                                                                const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fail(bake, NULL, NULL, format, arguments);
-    va_end(arguments);
-    return result;
-}
+/* A mistake of a baker: reports it, and is `result`. */
+#define refuse(bake, result, ...)                                                                  \
+    (weft_bake_fail((bake), NULL, NULL, __VA_ARGS__), (weft_result)(result))
 
 /* ---- what bakers call: entities ---- */
 
@@ -521,8 +508,6 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
     return bake->result;
 }
 
-/* ---- blobs ---- */
-
 weft_blob_store *weft_bake_blobs(weft_bake *bake)
 {
     return bake->scene->blobs;
@@ -802,10 +787,8 @@ weft_result weft_bake_parse(weft_bake *bake, const weft_object *object, const ch
     return value_of(bake, node, property, type, value, is_there == NULL ? &is_found : is_there);
 }
 
-/* ---- mistakes ---- */
-
-static void fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
-                 va_list arguments)
+void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
+                    ...)
 {
     const weft__tree *tree = bake->scene->tree;
     uint32_t node = object_node(bake, object_or_own(bake, object));
@@ -819,16 +802,10 @@ static void fail(weft_bake *bake, const weft_object *object, const char *at, con
     weft__node_path(tree, node, path, sizeof path);
     bake->is_failed = true;
     const weft__spot spot = {&place->file->text, at == NULL ? place->at : at, path};
-    if (!weft__problem_add(&bake->record->arena, &bake->record->problems, &spot, format, arguments))
-        refused(bake);
-}
-
-void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, const char *format,
-                    ...)
-{
     va_list arguments;
     va_start(arguments, format);
-    fail(bake, object, at, format, arguments);
+    if (!weft__problem_add(&bake->record->arena, &bake->record->problems, &spot, format, arguments))
+        refused(bake);
     va_end(arguments);
 }
 
@@ -1085,8 +1062,6 @@ void weft__bake_free(weft_bake *bake)
     weft__pile_free(&bake->arena);
 }
 
-/* ---- reads ---- */
-
 void weft__read_text(weft__text *t, const weft__record *record, const weft__read *read)
 {
     static const char *const words[] = {"object", "property", "children of",
@@ -1243,8 +1218,6 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
     weft__record_free(record, bake->scene->memory, bake->scene->blobs);
     return NULL;
 }
-
-/* ---- the end of records ---- */
 
 void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_store *blobs)
 {

@@ -11,28 +11,15 @@
  * number for all that it depends on: JSON, accessors and paths. See weft/scene_gltf.h and
  * docs/guide/scenes-gltf.md. */
 #include "gltf_source.h"
-
 #include "hash.h"
 #include "utf8.h"
 
-#include <weft/scene_gltf.h>
-
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <weft/scene_gltf.h>
 
 /* Reports a mistake; always false. */
-__attribute__((format(printf, 3, 4))) static bool fail(weft_source *out, const char *at,
-                                                       const char *format, ...)
-{
-    char what[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    weft_source_fail(out, at, "%s", what);
-    return false;
-}
+#define fail(out, at, ...) (weft_source_fail((out), (at), __VA_ARGS__), false)
 
 /* ---- values ---- */
 
@@ -573,8 +560,6 @@ static bool read_uri(weft_source *out, const weft__gltf_value *uri, run *bytes)
     *bytes = (run){(const unsigned char *)text.bytes, text.count};
     return true;
 }
-
-/* ---- buffers ---- */
 
 static bool read_buffer(weft_source *out, const weft__gltf_table *buffers, uint32_t index,
                         run binary, run *bytes)

@@ -3,15 +3,11 @@
  * text changes. The document is read again for each edit, so the place is that of the file as it is
  * now. Undo looks for the field of the object again, wherever it stands by then, and puts back the
  * bytes that were there, if it holds those that were written. */
-#include "live_state.h"
-
 #include "error.h"
-#include "file_problem.h"
 #include "file_replace.h"
 #include "hash.h"
-#include "json_pull.h"
+#include "live_state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +29,9 @@ typedef struct editing {
     weft__file_problem problem; /* why it failed; "": the result says it */
 } editing;
 
-__attribute__((format(printf, 3, 4))) static weft_result refuse(editing *e, weft_result result,
-                                                                const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(e->problem.text, sizeof e->problem.text, format, arguments);
-    va_end(arguments);
-    return result;
-}
+/* Says why it failed, and is `result`. */
+#define refuse(e, result, ...)                                                                     \
+    (snprintf((e)->problem.text, sizeof(e)->problem.text, __VA_ARGS__), (weft_result)(result))
 
 /* The result of a call; the world's error says why it failed. */
 static weft_result told(const editing *e, weft_result result, const char *call)

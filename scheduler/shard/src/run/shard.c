@@ -8,24 +8,21 @@
  * system, so they change nothing in the order of the others. Their errors wait in step_result until
  * the ranks agree in weft__rows_sync. Every rank decides about balance from the same sums of costs,
  * so all take the same new map without asking. */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <weft/schedule.h>
-
 #include "archetype_state.h"
 #include "ghost_exchange.h"
 #include "hash.h"
 #include "messages.h"
 #include "os.h"
-#include "row_block.h"
 #include "row_pack.h"
 #include "sector_move.h"
 #include "shard_clock.h"
-#include "shard_state.h"
-#include "world_front.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <weft/schedule.h>
 
 /* ---- where a step exchanges ghosts ----
  *
@@ -377,23 +374,6 @@ typedef struct weft__rank_figures {
 
 /* ---- telling ---- */
 
-/* Text of a limited size, whose whole length is counted. */
-typedef struct told {
-    char *text;
-    size_t capacity, length;
-} told;
-
-__attribute__((format(printf, 2, 3))) static void add(told *out, const char *format, ...)
-{
-    const size_t room = out->length < out->capacity ? out->capacity - out->length : 0;
-    va_list arguments;
-    va_start(arguments, format);
-    const int count =
-        vsnprintf(room != 0 ? out->text + out->length : NULL, room, format, arguments);
-    va_end(arguments);
-    if (count > 0) out->length += (size_t)count;
-}
-
 /* A figure of a rank: what is there now, or a count for each tick. */
 static double figure_of(const rank_figures *f, uint32_t rank, uint32_t figure)
 {
@@ -402,16 +382,17 @@ static double figure_of(const rank_figures *f, uint32_t rank, uint32_t figure)
     return (double)(f->now[at] - f->before[at]) / (double)f->steps_between;
 }
 
-static void tell_rank(const rank_figures *f, uint32_t rank, told *out)
+static void tell_rank(const rank_figures *f, uint32_t rank, weft__text *out)
 {
     const char *host = (const char *)&f->now[(size_t)rank * LINE_WORDS + HOST];
-    add(out, "%s{\"rank\":%" PRIu32 ",\"host\":\"%s\"", rank != 0 ? "," : "", rank, host);
+    weft__text_add(out, "%s{\"rank\":%" PRIu32 ",\"host\":\"%s\"", rank != 0 ? "," : "", rank,
+                   host);
     for (uint32_t i = 0; i < FIGURES; i++)
-        add(out, ",\"%s\":%.9g", names[i], figure_of(f, rank, i));
-    add(out, "}");
+        weft__text_add(out, ",\"%s\":%.9g", names[i], figure_of(f, rank, i));
+    weft__text_add(out, "}");
 }
 
-static void tell_over_ranks(const rank_figures *f, uint32_t ranks, uint32_t figure, told *out)
+static void tell_over_ranks(const rank_figures *f, uint32_t ranks, uint32_t figure, weft__text *out)
 {
     double sum = 0, largest = 0;
     uint32_t at = 0;
@@ -420,11 +401,12 @@ static void tell_over_ranks(const rank_figures *f, uint32_t ranks, uint32_t figu
         sum += value;
         if (value > largest) largest = value, at = rank;
     }
-    add(out, "%s{\"figure\":\"%s\",\"per_tick\":%s,\"sum\":%.9g,\"largest\":%.9g,\"rank\":%" PRIu32,
+    weft__text_add(
+        out, "%s{\"figure\":\"%s\",\"per_tick\":%s,\"sum\":%.9g,\"largest\":%.9g,\"rank\":%" PRIu32,
         figure != 0 ? "," : "", names[figure], figure < COUNTS ? "false" : "true", sum, largest,
         at);
-    if (sum > 0) add(out, ",\"imbalance\":%.6g", largest * ranks / sum);
-    add(out, "}");
+    if (sum > 0) weft__text_add(out, ",\"imbalance\":%.6g", largest * ranks / sum);
+    weft__text_add(out, "}");
 }
 
 /* The hook's: asks for the next figures, too. */
@@ -433,21 +415,19 @@ static size_t tell(char *text, size_t capacity, void *user)
     weft_shard *shard = user;
     rank_figures *f = shard->figures;
     const uint32_t ranks = shard->map.ranks;
-    told out = {text, capacity, 0};
+    weft__text out = {text, capacity, 0};
     f->is_wanted = true;
-    add(&out,
-        "\"rank\":%" PRIu32 ",\"ranks\":%" PRIu32 ",\"sectors\":%" PRIu32 ",\"tick\":%" PRIu64
-        ",\"steps\":%" PRIu64 ",\"rows\":[",
-        shard->map.rank, ranks, shard->map.count, f->tick, f->steps_between);
+    weft__text_add(&out,
+                   "\"rank\":%" PRIu32 ",\"ranks\":%" PRIu32 ",\"sectors\":%" PRIu32
+                   ",\"tick\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"rows\":[",
+                   shard->map.rank, ranks, shard->map.count, f->tick, f->steps_between);
     for (uint32_t rank = 0; rank < ranks && f->steps_between != 0; rank++) tell_rank(f, rank, &out);
-    add(&out, "],\"over_ranks\":[");
+    weft__text_add(&out, "],\"over_ranks\":[");
     for (uint32_t i = 0; i < FIGURES && f->steps_between != 0; i++)
         tell_over_ranks(f, ranks, i, &out);
-    add(&out, "]");
+    weft__text_add(&out, "]");
     return out.length;
 }
-
-/* ---- gathering ---- */
 
 static void write_line(const weft_shard *shard, uint64_t *line)
 {
@@ -524,8 +504,6 @@ static void figures_free(weft_shard *shard)
     shard->figures = NULL;
 }
 
-/* ---- of this rank ---- */
-
 void weft_shard_info_get(const weft_shard *shard, weft_shard_info *out, size_t bytes)
 {
     weft_shard_info info = {.gid = shard->gid,
@@ -552,8 +530,6 @@ void weft_shard_stats_get(const weft_shard *shard, weft_shard_stats *out, size_t
             stats.border_rows += shard->packs[i].count;
     memcpy(out, &stats, bytes < sizeof stats ? bytes : sizeof stats);
 }
-
-/* ---- steps and balance ---- */
 
 weft_result weft_shard_sync(weft_shard *shard)
 {
@@ -688,8 +664,6 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
     if (result == WEFT_OK && is_asked) result = figures_gather(shard);
     return result;
 }
-
-/* ---- systems that read ghosts ---- */
 
 #define TERMS_LIMIT 64u
 #define LISTS_LIMIT 64u /* of more_lookups and more_after */
@@ -835,8 +809,6 @@ weft_result weft_shard_system_create(weft_shard *shard, const weft_system_desc *
     shard->systems = system;
     return WEFT_OK;
 }
-
-/* ---- inside ---- */
 
 /* The system that the slice is of: its query has ShardSector as its last term. */
 uint32_t weft_shard_slice_sector(const weft_shard *shard, const weft_slice *slice)
@@ -1045,8 +1017,6 @@ weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc, we
         weft_shard_destroy(shard);
     return result;
 }
-
-/* ---- destroy ---- */
 
 static void end_query(weft_shard *shard, weft_query query, bool ends_entities)
 {

@@ -4,12 +4,12 @@
  * Sectors are cut along the Morton curve (Morton 1966), so that a rank's sectors lie together; the
  * curve is cut where the prefix sums of the costs pass the shares of the ranks. */
 #include "sector_map.h"
+#include "messages.h"
+#include "search.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <weft/kernel.h>
-
-#include "messages.h"
 
 /* ---- the sector of a key ---- */
 
@@ -79,16 +79,10 @@ void weft__sectors_at(const weft__sector_map *map, const unsigned char *keys, si
 
 /* ---- near sectors ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Sorts, and leaves out what is there twice. */
 static uint32_t sorted_once(uint32_t *list, uint32_t count)
 {
-    qsort(list, count, sizeof *list, by_number);
+    qsort(list, count, sizeof *list, weft__compare_u32);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || list[kept - 1] != list[i]) list[kept++] = list[i];
@@ -164,7 +158,7 @@ static bool has_near(const weft__sector_map *map, uint32_t sector, uint32_t othe
 {
     const uint32_t begin = map->near_begin[sector];
     return bsearch(&other, map->near + begin, map->near_begin[sector + 1] - begin,
-                   sizeof *map->near, by_number) != NULL;
+                   sizeof *map->near, weft__compare_u32) != NULL;
 }
 
 /* A rank sends the sectors that others see by its own map: one that sees and is not seen would
@@ -228,7 +222,7 @@ static int by_code(const void *a, const void *b)
 {
     const curve_place *left = a, *right = b;
     if (left->code != right->code) return left->code < right->code ? -1 : 1;
-    return by_number(&left->sector, &right->sector);
+    return weft__compare_u32(&left->sector, &right->sector);
 }
 
 static bool find_order(weft__sector_map *map)

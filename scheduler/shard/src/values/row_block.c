@@ -7,16 +7,12 @@
  * The table of gids has linear probing. Entries are never taken out: it is made again when it is
  * asked after structure changed, which costs less than to follow each change. */
 #include "row_block.h"
-
-#include <stdlib.h>
-#include <weft/buffers.h>
-
-#include "archetype_state.h"
 #include "hash.h"
 #include "messages.h"
 #include "relation_engine.h"
-#include "shard_state.h"
-#include "world_front.h"
+#include "search.h"
+
+#include <weft/buffers.h>
 
 /* ---- gids ---- */
 
@@ -115,8 +111,6 @@ void weft__gid_table_free(weft_shard *shard)
     shard->table = NULL;
 }
 
-/* ---- for programs ---- */
-
 uint64_t weft_shard_gid(const weft_shard *shard, weft_entity entity)
 {
     const weft_component kinds[] = {shard->gid, shard->stub, shard->ghost};
@@ -202,12 +196,6 @@ weft_component weft__sparse_next(const weft_shard *shard, weft_component compone
     return desc != NULL ? component : (weft_component){0};
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const uint32_t left = ((const weft_component *)a)->id, right = ((const weft_component *)b)->id;
-    return (left > right) - (left < right);
-}
-
 weft_result weft__row_components(const weft_shard *shard, weft_archetype archetype,
                                  weft__row_component list[WEFT__ROW_COMPONENTS], uint32_t *count)
 {
@@ -218,7 +206,7 @@ weft_result weft__row_components(const weft_shard *shard, weft_archetype archety
     if (there > WEFT__ROW_COMPONENTS)
         return weft__ranks_fail(WEFT_LIMIT, "a sharded entity has %u components, at most %u", there,
                                 WEFT__ROW_COMPONENTS);
-    qsort(all, there, sizeof *all, by_id);
+    qsort(all, there, sizeof *all, weft__compare_u32);
     for (uint32_t i = 0; i < there; i++) {
         if (all[i].id == shard->gid.id || all[i].id == shard->sector.id) continue;
         weft_result result = row_component_of(shard, all[i], &list[*count]);
