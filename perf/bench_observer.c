@@ -89,8 +89,6 @@ static void batch_raw(void *data)
     bed->sum += sum_of(bed->copy, bed->count);
 }
 
-/* ---- cases ---- */
-
 static const struct {
     const char *name;
     uint32_t on;

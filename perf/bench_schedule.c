@@ -501,8 +501,6 @@ static void frame_schedule(weft_bench *bench)
     pairs_end(&p);
 }
 
-/* ---- compiling ---- */
-
 static void recompile(void *data)
 {
     const weft_schedule_desc options = {0};

@@ -150,8 +150,6 @@ static int write_world(const struct options *o, const struct types *types, weft_
     return code;
 }
 
-/* ---- for build tools ---- */
-
 /* A path as make and ninja read it. */
 static void print_escaped(FILE *file, const char *path)
 {

@@ -103,8 +103,6 @@ void weft_stress_blob(host *h)
     EXPECT_OK(h, weft_blob_release(blobs, ref));
 }
 
-/* ---- values as text ---- */
-
 static const weft_field pair_fields[] = {{.name = "x", .kind = WEFT_FIELD_I32},
                                          {.name = "y", .kind = WEFT_FIELD_I32, .offset = 4}};
 static const weft_type pair_type = {
@@ -145,8 +143,6 @@ void weft_stress_value(host *h)
     EXPECT(h, strcmp(weft_result_name(WEFT_BUSY), "WEFT_BUSY") == 0);
     EXPECT(h, weft_result_explain(WEFT_BUSY)[0] != '\0');
 }
-
-/* ---- numbers ---- */
 
 /* The same draws give the same numbers, and a sum is the same in any order. */
 void weft_stress_number(host *h)

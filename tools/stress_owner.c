@@ -141,8 +141,6 @@ void weft_stress_live(host *h)
     EXPECT_OK(h, weft_world_destroy(world));
 }
 
-/* ---- relations ---- */
-
 void weft_stress_relate(host *h)
 {
     enum { CARS = 40 };
@@ -168,8 +166,6 @@ void weft_stress_relate(host *h)
     EXPECT(h, !weft_entity_is_alive(world, wheels[CARS - 1]));
     EXPECT_OK(h, weft_world_destroy(world));
 }
-
-/* ---- questions ---- */
 
 /* What is stored where. */
 static void ask_rows(host *h, const place *p)

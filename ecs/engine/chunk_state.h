@@ -9,7 +9,6 @@
  * enableable type, a part of the disabled bits and a count. */
 #pragma once
 
-#include "component_type.h"
 #include "world_front.h"
 
 #include <assert.h>

@@ -7,12 +7,11 @@
  * component_registry.c and constant then, but for what has another note; read by any thread. */
 #pragma once
 
-#include <weft/blob.h>
-#include <weft/component.h>
-
 #include "heap.h"
 
 #include <string.h>
+#include <weft/blob.h>
+#include <weft/component.h>
 
 /* What names nothing, and the id or position that nothing has. */
 #define WEFT__NONE UINT32_MAX

@@ -5,10 +5,7 @@
  * do. Threads: owner, and callbacks whose errors are diverted. */
 #pragma once
 
-#include "door.h"
 #include "world_front.h"
-
-#include <pthread.h>
 
 /* The error of callbacks on one worker: the one of the lowest slice. Its worker writes it, the
  * owner reads it when the loop has ended. */
@@ -103,14 +100,6 @@ static inline weft_result weft__may_write(const weft_world *world, const char *w
     if (WEFT_IS_CHECKED && weft__is_held(world, what)) return WEFT_BUSY;
     bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
     return __builtin_expect(may, 1) ? WEFT_OK : weft__error_busy(world, what);
-}
-
-/* Whether weft__may_write would be WEFT_OK. */
-static inline bool weft__is_writable(const weft_world *world)
-{
-    bool is_held = WEFT_IS_CHECKED && weft__is_held(world, NULL);
-    bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
-    return __builtin_expect(may && !is_held, 1);
 }
 
 /* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither

@@ -4,11 +4,11 @@
  * No world, no file: a reader asks for a plan per type and applies it to each value. */
 #pragma once
 
-#include <weft/type.h>
-#include <weft/world_file.h>
-
 #include "bytes.h"
 #include "pile.h"
+
+#include <weft/type.h>
+#include <weft/world_file.h>
 
 /* What a file says of a component. Owner: who reads it; fields and names are in its pile. */
 typedef struct weft__file_type {

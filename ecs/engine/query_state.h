@@ -16,14 +16,9 @@
  * Threads: the owner creates, matches, prepares; workers read between sync points. */
 #pragma once
 
-#include "chunk_state.h"
 #include "error.h"
 #include "filter.h"
-#include "list.h"
 #include "table.h"
-#include "world_front.h"
-
-#include <weft/query.h>
 
 #define WEFT__QUERY_ALIGNMENT ((size_t)16) /* of its arrays */
 #define WEFT__ALTERNATIVE_LIMIT 64         /* descriptions of one query: bits of a word */

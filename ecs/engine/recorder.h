@@ -7,13 +7,10 @@
 #pragma once
 
 #include "bits.h"
-#include "component_type.h"
 #include "world_front.h"
 
-#include <weft/commands.h>
-#include <weft/component.h>
-
 #include <assert.h>
+#include <weft/commands.h>
 
 /* ---- the format of commands ---- */
 

@@ -4,9 +4,9 @@
  * A world without relations pays one comparison. Owner, world idle. */
 #pragma once
 
-#include <weft/relation.h>
-
 #include "archetype_state.h"
+
+#include <weft/relation.h>
 
 /* Settles all relations (relation.h) of a world that has any. `job`: the context for loops, or
  * NULL. `is_spent`: the version that the world has is not stamped after the call. Errors: CYCLE,

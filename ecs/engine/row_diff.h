@@ -11,7 +11,6 @@
 #pragma once
 
 #include "archetype_state.h"
-#include "heap.h"
 #include "list.h"
 
 #define WEFT__PIECE_ROWS 8192u /* at most */

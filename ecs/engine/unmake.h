@@ -5,9 +5,9 @@
  * world can be as it was, ids included. The layers above make entities one by one, and need it. */
 #pragma once
 
-#include <weft/entity.h>
-
 #include "door.h"
+
+#include <weft/entity.h>
 
 /* Ends an entity that only the caller knows, as if it had never been: its row with all components,
  * its name; its id comes again, with the same version. Those made last are unmade first. Cannot

@@ -7,12 +7,12 @@
  * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
 #pragma once
 
-#include <weft/finder.h>
-#include <weft/world.h>
-
 #include "component_type.h"
 #include "invariant.h"
 #include "jobs_engine.h"
+
+#include <weft/finder.h>
+#include <weft/world.h>
 
 /* Of ecs; other layers hold pointers to them. */
 typedef struct weft__chunk weft__chunk;
@@ -216,11 +216,6 @@ static inline void weft__hold(const weft_world *world, weft__holder kind, int mo
 {
     at_add_rlx(&weft__front(world)->x_holders[kind], (uint32_t)more); /* relaxed: above */
 }
-static inline uint32_t weft__held(const weft_world *world, weft__holder kind)
-{
-    return at_load_rlx(&weft__front(world)->x_holders[kind]); /* relaxed: above */
-}
-
 /* Around a callback that may not use the world: what changes or ends it is refused. Owner, where no
  * systems run; such callbacks are not called in each other. */
 static inline void weft__callback_begin(const weft_world *world)
@@ -231,11 +226,6 @@ static inline void weft__callback_end(const weft_world *world)
 {
     weft__front(world)->busy &= ~(uint32_t)WEFT__BUSY_CALLBACK;
 }
-static inline bool weft__callback_runs(const weft_world *world)
-{
-    return (weft__front(world)->busy & WEFT__BUSY_CALLBACK) != 0;
-}
-
 /* Later writes get a newer version. Owner. */
 static inline void weft__version_advance(weft_world *world)
 {

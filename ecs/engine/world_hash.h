@@ -6,7 +6,6 @@
 #pragma once
 
 #include "chunk_state.h"
-#include "world_front.h"
 
 /* Of the component at `position` among the types of the chunk's archetype, with its enable bit; no
  * handle in it has a tag. Threads: those that may read the row. */

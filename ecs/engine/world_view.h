@@ -6,11 +6,6 @@
 #pragma once
 
 #include "archetype_state.h"
-#include "atomic.h"
-#include "component_type.h"
-#include "door.h"
-#include "heap.h"
-#include "world_front.h"
 
 #include <weft/entity.h>
 

@@ -7,11 +7,10 @@
  * (worker_state.h, pool_state.h). */
 #pragma once
 
-#include <weft/jobs.h>
+#include "atomic.h"
 
 #include <pthread.h>
-
-#include "atomic.h"
+#include <weft/jobs.h>
 
 #if defined(__has_include)
 #if __has_include(<sys/sdt.h>) && !defined(WEFT_ATOMICS_HOOKED)

@@ -61,8 +61,6 @@ static bool is_alive(const plain_defence *d, raider_handle handle)
     return d->version[handle.slot] == handle.version;
 }
 
-/* ---- what moves ---- */
-
 static void move_all(plain_defence *d)
 {
     for (uint32_t i = 0; i < d->shell_count; i++) {

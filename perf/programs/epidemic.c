@@ -181,8 +181,6 @@ static void end_houses(weft_slice *s, void *user) /* the empty, and those that b
     }
 }
 
-/* ---- observers ---- */
-
 static void count(const weft_observation *o, void *user)
 {
     *(uint64_t *)user += o->count;

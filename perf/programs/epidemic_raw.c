@@ -83,8 +83,6 @@ static void end_houses(plain_epidemic *e)
     }
 }
 
-/* ---- people ---- */
-
 static void add_person(plain_epidemic *e, Place at, Person person, house_handle home)
 {
     if (e->count == e->capacity) {

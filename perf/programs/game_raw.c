@@ -117,8 +117,6 @@ static void look_around(plain_game *g)
         }
 }
 
-/* ---- moves and hits ---- */
-
 static void move_all(plain_game *g)
 {
     for (uint32_t i = 0; i < g->count; i++) {

@@ -246,8 +246,6 @@ PLAIN_TEST(a_disk_that_takes_a_part_and_then_nothing_leaves_the_old_file)
     place_destroy(&p);
 }
 
-/* ---- signals ---- */
-
 static weft_a32 x_signals; /* written by the handler */
 
 static void note_signal(int number)

@@ -21,8 +21,6 @@ static void drop_store(void)
 
 TestSuite(blob_examples, .init = make_store, .fini = drop_store);
 
-/* ---- market data: plain values ---- */
-
 typedef struct MarketData {
     float price_oranges, price_apples;
 } MarketData;
@@ -51,8 +49,6 @@ Test(blob_examples, market_data)
     CHECK_OK(weft_blob_release(store, ref));
     CHECK_POINTER(weft_blob_read(store, ref, &market_data_type), NULL);
 }
-
-/* ---- hobby pool: an array ---- */
 
 typedef struct Hobby {
     float excitement;
@@ -89,8 +85,6 @@ Test(blob_examples, hobby_pool)
     CHECK_I64(oranges, 9);
 }
 
-/* ---- character with a name: a string ---- */
-
 typedef struct CharacterSetup {
     float loveliness;
     weft_blob_string name;
@@ -117,8 +111,6 @@ Test(blob_examples, character_with_a_name)
     CHECK_TEXT(weft_blob_string_text(&read->name), name);
     CHECK_U64(read->name.bytes, strlen(name));
 }
-
-/* ---- friend list: a pointer to one of its own strings ---- */
 
 typedef struct FriendList {
     WEFT_BLOB_POINTER(weft_blob_string) best_friend;
@@ -150,8 +142,6 @@ Test(blob_examples, friend_list)
     CHECK_POINTER(best, WEFT_BLOB_AT(&read->friends, 2));
     CHECK_TEXT(weft_blob_string_text(best), "Joachim");
 }
-
-/* ---- arrays within arrays ---- */
 
 typedef struct Row {
     WEFT_BLOB_ARRAY(int32_t) cells;
@@ -187,8 +177,6 @@ Test(blob_examples, arrays_within_arrays)
         for (uint64_t x = 0; x <= y; x++) CHECK_I64(*WEFT_BLOB_AT(&row->cells, x), 10 * y + x);
     }
 }
-
-/* ---- save, load, map ---- */
 
 Test(blob_examples, the_same_content_is_stored_once)
 {

@@ -650,8 +650,6 @@ static void run_seed(uint64_t seed)
     worlds_close();
 }
 
-/* ---- what was drawn ---- */
-
 /* The table of operations and kinds. Returns how many cells that should be drawn are empty. */
 static uint32_t print_table(void)
 {

@@ -530,8 +530,6 @@ PLAIN_TEST(a_migration_fills_what_names_cannot)
     done(&l);
 }
 
-/* ---- other kinds of components ---- */
-
 PLAIN_TEST(elements_resources_and_shared_values_evolve_like_columns)
 {
     typedef struct Now {

@@ -280,8 +280,6 @@ static void fill_relations(weft_world *world)
     CHECK_OK(weft_relation_settle(world));
 }
 
-/* ---- blobs ---- */
-
 typedef struct Model {
     weft_blob_ref scene;
     weft_blob_ref other[2];
@@ -353,8 +351,6 @@ static void fill_runs(weft_world *world)
     CHECK_OK(weft_entity_remove(world, e[1], needed));
     set(world, e[1], parent, &e[0]);
 }
-
-/* ---- the worlds ---- */
 
 static const struct golden {
     const char *name;

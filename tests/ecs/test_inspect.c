@@ -93,8 +93,6 @@ Test(inspect, figures_of_archetypes_add_up)
     fixture_close(&f);
 }
 
-/* ---- values for many ---- */
-
 Test(set_many, values_reach_their_entities_whether_they_had_the_component_or_not)
 {
     fixture f;

@@ -246,8 +246,6 @@ Test(instantiate, groups_of_members_go_along_in_commands)
     storage_close(&f);
 }
 
-/* ---- references in what a hook copies ---- */
-
 /* The partner is in the second place where a hook copied the value. */
 typedef struct partners {
     weft_entity of[2];

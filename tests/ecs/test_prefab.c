@@ -369,8 +369,6 @@ PLAIN_TEST(random_tags_are_where_a_naive_model_has_them)
     for (uint64_t seed = 1; seed <= 40; seed++) run_model(seed);
 }
 
-/* ---- faults ---- */
-
 static weft_result tag_all(const bed *t)
 {
     const weft_component add[] = {t->prefab, t->mark};

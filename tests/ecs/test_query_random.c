@@ -308,8 +308,6 @@ static void check_query(twin *w, const twin_query *q)
     CHECK_U64(weft_query_entities(w->f.world, q->handle, NULL, 0), expected);
 }
 
-/* ---- the whole world ---- */
-
 static void check_entity(twin *w, const naive_entity *e)
 {
     CHECK_U64(weft_entity_is_alive(w->f.world, e->handle), e->is_alive);

@@ -202,8 +202,6 @@ static verdict by_rows(uint32_t kind, bool is_copy, bool is_own)
     return is;
 }
 
-/* ---- copies ---- */
-
 /* The second block of ids is lent to recorders outside of steps, the first one has room for one. */
 static void crowd(const side *s)
 {
@@ -357,8 +355,6 @@ static verdict by_clearing(uint32_t kind)
     CHECK_OK(weft_world_destroy(s.world));
     return is;
 }
-
-/* ---- the table ---- */
 
 static const char *const verdict_names[] = {"none", "followed", "null", "kept", "refused"};
 

@@ -257,8 +257,6 @@ static weft_world *bed_other(void *open)
     return b->other;
 }
 
-/* ---- what functions return ---- */
-
 /* Of a call that returns no code: failed when the world has a new error. */
 static weft_result code_of(weft_world *world, uint64_t errors)
 {

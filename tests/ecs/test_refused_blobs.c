@@ -27,8 +27,6 @@ typedef struct bed {
     uint64_t byte_count;
 } bed;
 
-/* ---- building ---- */
-
 static void fill(weft_blob_builder *builder, step does)
 {
     static uint16_t weights[WIDE];
@@ -164,8 +162,6 @@ static weft_result do_load(void *open)
     const weft_blob_load_desc desc = {&scene_type, b->place->kind, &report, sizeof report};
     return weft_blob_load(b->store, b->path, &desc, &b->made);
 }
-
-/* ---- the tables ---- */
 
 static const refused_function functions[] = {
     {"weft_blob_store_create", do_store, REFUSED_KINDS, 0},

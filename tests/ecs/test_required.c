@@ -261,8 +261,6 @@ Test(required, all_ways_of_change_agree_with_a_set_of_components)
     bed_close(&b);
 }
 
-/* ---- checks of values ---- */
-
 typedef struct speed {
     float value;
 } speed;

@@ -155,8 +155,6 @@ PLAIN_TEST(checking_a_world_takes_time_in_proportion_to_what_is_in_it)
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) check_linear(&subjects[i]);
 }
 
-/* ---- files ---- */
-
 /* Saves, and loads into a world that registered the types the other way round. */
 static void save_and_load(weft_world *world, uint32_t count)
 {

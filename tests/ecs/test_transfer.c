@@ -108,8 +108,6 @@ PLAIN_TEST(chunk_values_and_names_and_residues_move)
     close_pair(&a, &b);
 }
 
-/* ---- item 131: references ---- */
-
 PLAIN_TEST(references_follow_and_those_to_others_become_null)
 {
     side a, b;
@@ -284,8 +282,6 @@ PLAIN_TEST(a_value_that_merges_with_another_cannot_live_in_two_worlds)
         close_pair(&a, &b);
     }
 }
-
-/* ---- item 59: versions; item 82: enable bits ---- */
 
 PLAIN_TEST(moved_values_count_as_changed_exactly_once)
 {

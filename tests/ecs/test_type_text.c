@@ -168,8 +168,6 @@ PLAIN_TEST(random_types_come_back)
     }
 }
 
-/* ---- refusals ---- */
-
 #define NEW "{\"type\": \"New\", \"size\": 4, \"alignment\": 4,\n \"description\": "
 #define FIELD                                                                                      \
     NEW "{\"name\": \"New\", \"size\": 4, \"alignment\": 4, \"fields\": [{\"name\": \"a\", "

@@ -604,8 +604,6 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     }
 }
 
-/* ---- in blobs and components ---- */
-
 typedef struct Stop {
     weft_blob_string name;
     weft_blob_array heights;

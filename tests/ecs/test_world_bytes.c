@@ -132,8 +132,6 @@ PLAIN_TEST(missing_arguments_are_refused)
     close_side(&s);
 }
 
-/* ---- files of another kind ---- */
-
 PLAIN_TEST(a_world_replaces_no_device_and_the_error_tells_why)
 {
     side s;

@@ -318,8 +318,6 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     for (int i = 0; i < 3; i++) CHECK_OK(weft_world_destroy(worlds[i]));
 }
 
-/* ---- blobs ---- */
-
 typedef struct Model {
     weft_blob_ref scene;
 } Model;

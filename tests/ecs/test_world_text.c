@@ -537,8 +537,6 @@ PLAIN_TEST(what_cannot_be_written_is_named)
     close_side(&s);
 }
 
-/* ---- memory ---- */
-
 PLAIN_TEST(refused_memory_leaves_nothing)
 {
     side a;

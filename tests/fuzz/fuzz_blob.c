@@ -23,8 +23,6 @@ static weft_blob_store *make_store(void)
     return store;
 }
 
-/* ---- untrusted bytes ---- */
-
 static void *aligned_copy(const uint8_t *data, size_t size)
 {
     void *memory = NULL;
@@ -256,8 +254,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 == 1) fuzz_builder(data + 1, size - 1);
     return 0;
 }
-
-/* ---- seeds ---- */
 
 size_t fuzz_seed(uint32_t index, uint8_t *out, size_t capacity)
 {

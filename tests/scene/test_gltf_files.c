@@ -309,8 +309,6 @@ PLAIN_TEST(refused_memory_leaves_nothing_behind)
     free(glb);
 }
 
-/* ---- files of others ---- */
-
 /* Counts as an independent reading of the JSON gives them: nodes of the scene, distinct meshes,
  * skins and animations. */
 static void check_file(const char *name, uint32_t entities, uint32_t blobs)

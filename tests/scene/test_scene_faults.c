@@ -16,8 +16,6 @@ static const char after[] =
     "\"parts#wheel\", \"Links\": [{}, {}]}, \"c\": {\"Shield\": {\"strength\": 1}, \"Bits\": 2, "
     "\"Spim\": 1}, \"d\": {\"transform\": {}}}}";
 
-/* ---- a baker with a blob, another object and a file ---- */
-
 static weft_result bake_bits(weft_bake *bake, const weft_object *object, void *user)
 {
     const weft_component *mesh = user;

@@ -190,8 +190,6 @@ PLAIN_TEST(a_system_that_is_not_declared_to_ask_gets_yes_and_a_report)
     end();
 }
 
-/* ---- types ---- */
-
 static void swapped(weft_slice *s, void *user)
 {
     Velocity *v = WEFT_WRITE_COLUMN(s, 0, Velocity); /* of the same size: term 0 holds Position */

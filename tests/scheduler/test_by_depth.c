@@ -191,8 +191,6 @@ PLAIN_TEST(descriptions_are_checked)
     close_world(d);
 }
 
-/* ---- transforms ---- */
-
 static void check_point(const weft_world *world, weft_entity e, weft_component c,
                         const float *expected)
 {

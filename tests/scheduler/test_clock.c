@@ -139,8 +139,6 @@ PLAIN_TEST(the_rest_of_a_rate_is_what_a_drawing_system_interpolates_with)
     end();
 }
 
-/* ---- groups ---- */
-
 PLAIN_TEST(a_paused_group_goes_on_where_it_was)
 {
     runs slow = {0}, free = {0};
@@ -530,8 +528,6 @@ PLAIN_TEST(random_timers_do_what_a_naive_model_says)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) run_model(seed);
 }
-
-/* ---- files ---- */
 
 PLAIN_TEST(a_loaded_world_goes_on_counting)
 {

@@ -228,8 +228,6 @@ PLAIN_TEST(what_calls_create_gets_the_lowest_free_index_of_the_moment)
     CHECK_OK(weft_world_destroy(b.world));
 }
 
-/* ---- systems of one stage ---- */
-
 enum { RECORDING = 3, SLICED_ROWS = 5000 };
 
 /* One of the systems of a fused stage. Owner: the test. */

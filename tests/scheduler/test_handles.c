@@ -490,8 +490,6 @@ PLAIN_TEST(lists_have_no_limit)
     CHECK_OK(weft_world_destroy(s.world));
 }
 
-/* ---- errors ---- */
-
 PLAIN_TEST(errors_are_counted_and_can_be_forgotten)
 {
     side s;

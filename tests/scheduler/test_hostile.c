@@ -159,8 +159,6 @@ PLAIN_TEST(a_million_commands_on_a_dead_entity_are_skipped_in_bounded_memory)
     CHECK_OK(weft_world_destroy(b.world));
 }
 
-/* ---- calls from inside ---- */
-
 static weft_result refusals[8];
 
 static weft_snapshot *before_step;

@@ -274,8 +274,6 @@ PLAIN_TEST(systems_that_begin_to_collide_are_ordered_from_then_on)
     begin_to_collide(WEFT_SYSTEM_NOT_FUSED, true);
 }
 
-/* ---- the choice between stages and the graph ---- */
-
 static void add_one_slowly(weft_slice *slice, void *user)
 {
     uint32_t *values = weft_slice_write(slice, 0);

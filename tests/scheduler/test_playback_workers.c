@@ -277,8 +277,6 @@ PLAIN_TEST(shared_values_are_the_same_on_any_number_of_workers)
     same_on_all(teams_on);
 }
 
-/* ---- arrays and queries, by the owner ---- */
-
 static uint64_t arrays_on(uint32_t workers)
 {
     static bed b;

@@ -32,8 +32,6 @@ static uint64_t worlds_of(uint64_t *seed)
     return count != NULL ? strtoull(count, NULL, 0) : WORLDS;
 }
 
-/* ---- small ones ---- */
-
 /* Chunks of four rows that go and come between: with an allocator that gives the block freed last
  * again, chunks that are made again have the addresses of chunks that are looked for. */
 PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
@@ -64,8 +62,6 @@ PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
         test_reuse_end(memory);
     }
 }
-
-/* ---- what a playback knows ---- */
 
 enum { LETTERS = 4, ROWS_EACH = 120 }; /* half of them are enough for a fold */
 
@@ -238,8 +234,6 @@ PLAIN_TEST(a_way_that_was_taken_back_leaves_no_trace)
     for (uint64_t i = 0; i < count; i++) detour_world(seed + i);
 }
 
-/* ---- handles of archetypes ---- */
-
 /* Rows of an archetype that was made in a future that was taken back, in all ways that name it. */
 static void handle_use(weft_world *world, weft_archetype handle, weft_component a, uint32_t way)
 {
@@ -286,8 +280,6 @@ PLAIN_TEST(an_archetype_of_a_future_that_was_taken_back_can_be_used)
         CHECK_OK(weft_world_destroy(world));
     }
 }
-
-/* ---- files ---- */
 
 static void file_world(uint64_t seed)
 {

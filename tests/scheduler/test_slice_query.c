@@ -196,8 +196,6 @@ PLAIN_TEST(what_a_system_writes_through_a_declared_query_is_seen_as_changed_by_l
     on_workers(written_declared);
 }
 
-/* ---- memory ends ---- */
-
 enum { MANY_TERMS = WEFT_INLINE_TERMS + 1 };
 
 typedef struct starving {

@@ -440,8 +440,6 @@ PLAIN_TEST(the_owner_gets_the_error_of_a_component_that_does_not_fit)
     end();
 }
 
-/* ---- loops of the owner ---- */
-
 PLAIN_TEST(a_mistake_in_a_loop_of_the_owner_gets_memory_and_sets_the_error)
 {
     for (uint32_t i = 0; i < MISTAKES && WEFT_IS_CHECKED; i++) {
@@ -694,8 +692,6 @@ PLAIN_TEST(slices_kept_in_loops_of_the_owner_are_named)
     }
 }
 
-/* ---- a resource for reading ---- */
-
 static void scribble(weft_slice *slice, void *user)
 {
     (void)user;
@@ -725,8 +721,6 @@ PLAIN_TEST(a_write_through_a_resource_for_reading_is_named_and_undone)
     }
 }
 
-/* ---- NULL stays ---- */
-
 static void look(weft_slice *slice, void *user)
 {
     (void)user;
@@ -748,8 +742,6 @@ PLAIN_TEST(look_ups_of_what_is_dead_or_absent_stay_null)
     CHECK_OK(weft_world_step(world, 0));
     end();
 }
-
-/* ---- values of another type ---- */
 
 typedef struct Speed {
     float x, y;

@@ -408,8 +408,6 @@ PLAIN_TEST(background_systems_are_joined_before_whoever_needs_them)
     on_workers(three_ways);
 }
 
-/* ---- ranges and resources ---- */
-
 static uint32_t ask_rows(weft_world *world, void *user)
 {
     const bed *b = user;

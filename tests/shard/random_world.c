@@ -910,8 +910,6 @@ uint64_t random_digest_sum(const random_digest *digest)
     return sum;
 }
 
-/* ---- blobs in texts ---- */
-
 size_t random_blob_write(weft_blob_ref blob, char *text, size_t capacity, void *user)
 {
     return (size_t)snprintf(text, capacity, "leaf%llu", (unsigned long long)leaf_of(user, blob));

@@ -231,8 +231,6 @@ static int dump_read(const char *path, int variant)
     return execute((const char *[]){"weft", "dump", "--read", in, "--out", path, NULL});
 }
 
-/* ---- the table ---- */
-
 static const file_writer writers[] = {
     {.name = "weft_world_save", .write = write_world, .left = ".new0"},
     {.name = "weft_sections_save", .write = write_sections, .left = ".new0"},

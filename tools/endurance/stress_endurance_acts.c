@@ -112,8 +112,6 @@ bool endurance_documents_make(endurance *e)
     return sections_write(e) && stream_open(e);
 }
 
-/* ---- streams ---- */
-
 static void act_stream_ask(endurance *e)
 {
     for (uint32_t s = 1; s < ENDURANCE_SECTIONS; s++) {
@@ -127,8 +125,6 @@ static void act_stream_wait(endurance *e)
 {
     endurance_ok(e, e->world, weft_stream_wait(e->world), "stream wait");
 }
-
-/* ---- snapshots: a chain of them; one in two cycles the world goes back ---- */
 
 static void act_snapshot(endurance *e)
 {

@@ -498,8 +498,6 @@ model_result model_enable(model *m, uint32_t n, uint32_t kind, bool enabled)
     return MODEL_OK;
 }
 
-/* ---- names ---- */
-
 uint32_t model_named(const model *m, const char *name, uint32_t *out, uint32_t most)
 {
     uint32_t count = 0;

@@ -104,8 +104,6 @@ static void run_advance(everything *e, const everything_call *c)
     everything_equal(e, "weft_world_change_version", then, now + 1 == 0 ? 1 : now + 1);
 }
 
-/* ---- shared values ---- */
-
 static bool has_value(const void *const *list, uint32_t count, const void *value, size_t size)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -234,8 +232,6 @@ static void run_described(everything *e, const everything_call *c)
     e->out = out;
 }
 
-/* ---- archetypes ---- */
-
 /* Living entities, or residues, with the same rows. */
 static uint32_t count_alike(const model *m, uint32_t n)
 {
@@ -279,8 +275,6 @@ static void run_archetype(everything *e, const everything_call *c)
     everything_equal(e, "weft_world_stats: archetypes", i, all.archetypes);
 }
 
-/* ---- the world ---- */
-
 static void hook_stepped(weft_world *world, void *user)
 {
     (void)world;
@@ -312,8 +306,6 @@ static void run_world(everything *e, const everything_call *c)
     everything_result(e, "weft_world_hook_remove of none", weft_world_hook_remove(world, &hook),
                       WEFT_NOT_FOUND);
 }
-
-/* ---- the schedule ---- */
 
 static const char *const schedule_ways[] = {"ambiguities", "sync points", "chain", "json",
                                             "explain",     "counters",    NULL};

@@ -314,8 +314,6 @@ static void run_snapshot(everything *e, const everything_call *c)
         snapshot_drop(e, slot);
 }
 
-/* ---- compaction ---- */
-
 static void run_compact(everything *e, const everything_call *c)
 {
     weft_world *world = e->here->world;

@@ -277,8 +277,6 @@ static void undo_run(editing *d)
                      strcmp(last->bytes, file_bytes(d)) == 0, true);
 }
 
-/* ---- the run ---- */
-
 static bool is_leaf(const editing *d, uint32_t object)
 {
     for (uint32_t i = 0; i < d->count; i++)

@@ -143,8 +143,6 @@ static void run_bundle(everything *e, const everything_call *c)
     filling_learn(e, &f, WEFT_OK, &entity);
 }
 
-/* ---- destroy ---- */
-
 static void run_destroy(everything *e, const everything_call *c)
 {
     uint32_t n = everything_pick(e, c->a);

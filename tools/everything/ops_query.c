@@ -464,8 +464,6 @@ static void run_destroy_entities(everything *e, const everything_call *c)
                       weft_query_destroy_entities(e->here->world, s.q->query), WEFT_OK);
 }
 
-/* ---- look-ups ---- */
-
 static void run_finder(everything *e, const everything_call *c)
 {
     uint32_t first = everything_pick(e, c->a);

@@ -285,8 +285,6 @@ static void run_settle(everything *e, const everything_call *c)
     if (everything_result(e, "weft_relation_settle", result, expected)) sources_check(e, c->kind);
 }
 
-/* ---- ask ---- */
-
 static void run_ask(everything *e, const everything_call *c)
 {
     const model *m = &e->here->m;

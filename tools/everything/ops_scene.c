@@ -46,8 +46,6 @@ static void path_of(uint32_t n, char path[PATH_BYTES])
     snprintf(path, PATH_BYTES, "/e%u", n); /* from the root; names are without the slash */
 }
 
-/* ---- the file and its objects ---- */
-
 static weft_result file_read(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
                              const weft_allocator *allocator, void *user)
 {

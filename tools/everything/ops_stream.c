@@ -55,8 +55,6 @@ static weft_component key_make(weft_world *world)
     return weft_component_create_plain(world, "KEY", 4, 4, 0);
 }
 
-/* ---- the file ---- */
-
 static bool sections_set(streaming *s, const uint32_t *numbers, uint32_t count)
 {
     everything *e = s->e;
@@ -99,8 +97,6 @@ static bool file_write(streaming *s)
     model_stir(m);
     return everything_result(e, "weft_sections_save", result, WEFT_OK);
 }
-
-/* ---- the stream ---- */
 
 /* On threads of the library. */
 static void rows_filled(const weft_stream_rows *rows, void *user)

@@ -504,8 +504,6 @@ static void run_enable(everything *e, const everything_call *c)
                       weft_system_enable(e->here->world, slot->system, slot->is_enabled), WEFT_OK);
 }
 
-/* ---- timers ---- */
-
 static void run_timer(everything *e, const everything_call *c)
 {
     uint32_t at = 0;
@@ -855,8 +853,6 @@ static void run_alone(everything *e, const everything_call *c)
     counts_check(e);
     observers_after_step(e);
 }
-
-/* ---- carried worlds ---- */
 
 void systems_after_restore(everything *e)
 {

@@ -9,8 +9,6 @@ static_assert((int)WALK_TARGET == (int)SHAPE_TARGET && (int)WALK_LARGE == (int)S
               "walk_shape is kind_shape");
 static_assert((int)WALK_TERMS >= (int)MODEL_TERMS, "all terms of a query");
 
-/* ---- called by weft ---- */
-
 static void rows_count(void *user, uint32_t rows)
 {
     walk_plan *p = user;
@@ -496,8 +494,6 @@ uint32_t walk_learn(walk_plan *p)
     if (left == 0) p->made_count = 0;
     return left;
 }
-
-/* ---- saying C ---- */
 
 void walk_says(walk_plan *p, const char *type, const char *name)
 {

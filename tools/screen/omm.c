@@ -366,8 +366,6 @@ static int json_record(struct omm *o)
     return 0;
 }
 
-/* ---- the file ---- */
-
 enum omm_form omm_form_of(struct byte_source *source)
 {
     if (source->at == source->end && !byte_source_fill(source)) return OMM_NONE;

@@ -99,8 +99,6 @@ void screen_filter_fini(struct screen_filter *f)
     *f = (struct screen_filter){.is_named = NULL};
 }
 
-/* ---- pairs ---- */
-
 bool screen_filter_takes(const struct screen_filter *f, uint32_t a, uint32_t b, double km)
 {
     if (f->max_km != 0.0 && km >= f->max_km) return false;

@@ -170,8 +170,6 @@ static void print_check(const struct screen_result *r)
            k->is_identical ? "identical" : "NOT identical", k->is_identical ? "PASS" : "FAIL");
 }
 
-/* ---- old elements ---- */
-
 struct screen_old screen_count_old(const struct screen_result *r)
 {
     const double end = (double)r->window.step_count * r->window.step_s;
@@ -201,8 +199,6 @@ void screen_report_warn(const struct screen_result *r)
         fputs("The window is far from the epochs: take a newer catalogue, or another --start.\n",
               stderr);
 }
-
-/* ---- all of it ---- */
 
 void screen_report_text(const struct screen_options *o, const struct screen_result *r)
 {

@@ -13,8 +13,6 @@
 
 #include "cli.h"
 
-/* ---- the component ---- */
-
 typedef struct sgp4_elements elements;
 
 static const weft_field element_fields[] = {
@@ -40,8 +38,6 @@ weft_component screen_scene_register(weft_world *world)
 {
     return weft_component_create(world, &(weft_component_desc){.type = &satellite_type});
 }
-
-/* ---- the baker ---- */
 
 struct baking {
     weft_bake *bake;

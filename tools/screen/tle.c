@@ -45,8 +45,6 @@ struct reader {
 /* Files may be endless (/dev/zero): no catalogue has this much text that is no element. */
 enum { BARREN_BYTES_MAX = 64 << 20 };
 
-/* ---- problems ---- */
-
 __attribute__((format(printf, 4, 5))) static void
 problem_at(struct reader *r, uint64_t line, uint32_t column, const char *format, ...)
 {
@@ -212,8 +210,6 @@ static struct fields fields_begin(struct reader *r)
     return f;
 }
 
-/* ---- the two lines ---- */
-
 static int parse_first(struct reader *r, struct tle_object *object)
 {
     struct fields f = fields_begin(r);
@@ -359,8 +355,6 @@ static enum tle_result take_line(struct reader *r)
     }
     return TLE_OK;
 }
-
-/* ---- lines ---- */
 
 /* Next line without its end and trailing blanks; 0 at the end of the file. A longer line is
  * counted, not kept. */

@@ -151,8 +151,6 @@ weft_result lj_list_place(const lj_space *space, uint32_t sector, uint32_t posit
     return WEFT_OK;
 }
 
-/* ---- lists ---- */
-
 /* Fills the last vector of a list up with the place that is near nothing. */
 static uint32_t pad(uint16_t *neighbours, uint32_t count, uint32_t nothing)
 {

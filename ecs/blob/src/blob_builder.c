@@ -9,9 +9,8 @@
  * are copied into the front of the last one, which becomes the block unless too much of it would be
  * left over: with a known size, or one large array, nothing large is copied. Large copies hash
  * whole blocks of content on the way. */
-#include "blob_store.h"
-
 #include "bits.h"
+#include "blob_store.h"
 #include "blob_type.h"
 #include "blob_validate.h"
 #include "hash_lanes.h"

@@ -5,7 +5,6 @@
 #include "blob_store.h"
 #include "blob_type.h"
 #include "blob_validate.h"
-#include "file_problem.h"
 #include "file_replace.h"
 #include "sized.h"
 

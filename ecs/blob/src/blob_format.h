@@ -14,9 +14,8 @@
  * blocks of 64 KiB, so that the builder can hash large arrays while it copies them. */
 #pragma once
 
-#include <weft/blob.h>
-
 #include <assert.h>
+#include <weft/blob.h>
 
 #define BLOB_MAGIC                                                                                 \
     UINT64_C(0x0A1A626F6C427457) /* "WtBlob", then two bytes text mode would change */

@@ -16,7 +16,6 @@
  * equal content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks
  * and frees the slot; from its S3 on no other thread may touch the block. */
 #include "blob_store.h"
-
 #include "bits.h"
 #include "blob_type.h"
 #include "invariant.h"
@@ -63,8 +62,6 @@ static blob_slot *slot_of(const weft_blob_store *store, weft_blob_ref ref, uint6
     bool is_alive = GENERATION(*state) == (uint32_t)(ref.id >> 32) && REFERENCES(*state) != 0;
     return is_alive ? slot : NULL;
 }
-
-/* ---- blocks ---- */
 
 weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out)
 {

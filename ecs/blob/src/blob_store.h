@@ -4,8 +4,6 @@
 #pragma once
 
 #include "blob_format.h"
-
-#include "heap.h"
 #include "lock.h"
 #include "os_file.h"
 #include "table.h"

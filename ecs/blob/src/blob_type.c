@@ -2,12 +2,11 @@
 /* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder
  * and validator ask about them. No state. */
 #include "blob_type.h"
+#include "bits.h"
+#include "hash.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "bits.h"
-#include "hash.h"
 
 weft_result weft__load_result(weft_load_reason reason)
 {
@@ -75,12 +74,6 @@ weft_result weft__load_refuse(weft_load_report *report, weft_load_reason reason,
 static const weft_blob_field string_fields[] = {{0, WEFT_BLOB_KIND_STRING, 1, 1, NULL}};
 const weft_blob_type weft_blob_string_type = WEFT_BLOB_TYPE(weft_blob_string, string_fields);
 
-static uint32_t reference_bytes(uint32_t kind)
-{
-    return kind == WEFT_BLOB_KIND_POINTER ? (uint32_t)sizeof(weft_blob_pointer)
-                                          : (uint32_t)sizeof(weft_blob_array);
-}
-
 static bool layout_is_possible(uint32_t bytes, uint32_t alignment)
 {
     return bytes != 0 && bits_is_power_of_two(alignment) && alignment <= WEFT_BLOB_ALIGNMENT_MAX &&
@@ -125,7 +118,9 @@ static const char *type_problem(const weft_blob_type *type, uint64_t *offset)
         *offset = field->offset;
         const char *problem = field_problem(field, end);
         if (problem != NULL) return problem;
-        end = (uint64_t)field->offset + reference_bytes(field->kind);
+        end = (uint64_t)field->offset + (field->kind == WEFT_BLOB_KIND_POINTER
+                                             ? (uint32_t)sizeof(weft_blob_pointer)
+                                             : (uint32_t)sizeof(weft_blob_array));
     }
     return end <= type->bytes ? NULL : "type: a field reaches beyond the struct";
 }

@@ -4,9 +4,9 @@
  * Any thread. */
 #pragma once
 
-#include <weft/load_report.h>
-
 #include "blob_format.h"
+
+#include <weft/load_report.h>
 
 /* Kind of what a field refers to; the plan contains it. */
 uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);

@@ -7,10 +7,8 @@
  * leads to. Arrays and strings must lie behind their owner and name it, so they form a tree;
  * pointers may lead anywhere where something of their type is. */
 #include "blob_validate.h"
-
 #include "bits.h"
 #include "blob_type.h"
-#include "hash.h"
 #include "hash_lanes.h"
 #include "sized.h"
 #include "utf8.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
  * changed is settled once, when they are opened. The buffers themselves are in component_type.c. */
-#include "archetype_state.h"
-#include "error.h"
 #include "guard.h"
-#include "slice_ops.h"
 #include "world_state.h"
 
 #include <weft/buffers.h>
@@ -16,11 +13,6 @@
 #define GIVEN_STRUCTURE (UINT64_C(1) << 62)
 
 #define STAND_IN_BYTES ((size_t)65536) /* at least, in place of the elements of a row */
-
-static bool is_of_rows(const weft_buffers *buffers)
-{
-    return buffers->structure >= ROWS_STRUCTURE && buffers->structure != NO_STRUCTURE;
-}
 
 static const weft__new_row_ops *row_ops(const weft_slice *rows)
 {
@@ -304,7 +296,8 @@ weft_buffers weft_resource_write_buffer(weft_world *world, weft_component compon
 static bool tells_owner(const weft_buffers *buffers)
 {
     const weft_world *world = buffers->world;
-    if (is_of_rows(buffers)) return false; /* maybe another thread: it reads nothing of the owner */
+    if (buffers->structure >= ROWS_STRUCTURE && buffers->structure != NO_STRUCTURE)
+        return false; /* maybe another thread: it reads nothing of the owner */
     return (world->front.busy & WEFT__BUSY_STEPPING) == 0 || weft__error_is_diverted(world);
 }
 

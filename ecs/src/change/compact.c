@@ -4,7 +4,6 @@
  * fits, or is much smaller than a chunk that the tuple would get now; a budget that ends in the
  * middle is taken up by the next call. Owner, world idle. */
 #include "archetype.h"
-#include "error.h"
 #include "row_moves.h"
 
 #include <stdlib.h>

@@ -3,20 +3,13 @@
  * with cleanup components move to their residue instead; linked groups are followed. Arrays of
  * entities go through a batch, so that nothing has happened when memory runs out. Owner, serial. */
 #include "destroy.h"
-
-#include "bits.h"
-#include "directory.h"
 #include "entity_tag.h"
 #include "entity_value.h"
-#include "error.h"
 #include "instantiate.h"
 #include "name_table.h"
-#include "sparse.h"
-#include "structure.h"
 #include "unmake.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Arrays up to SHORT entities are collected by keys, up to WEFT__CHANGE_FEW without taking memory.
  */

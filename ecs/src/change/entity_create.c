@@ -7,12 +7,8 @@
 #include "archetype.h"
 #include "component_registry.h"
 #include "entity_value.h"
-#include "error.h"
-#include "format.h"
-#include "structure.h"
 
 #include <string.h>
-
 #include <weft/bundle.h>
 
 /* Ids and components of reserved rows; `out` may be NULL. */
@@ -136,10 +132,17 @@ static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, we
     return entity_of(entity);
 }
 
+/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
+static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
+{
+    if (!weft__may_create(world, handle)) return NULL;
+    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
+}
+
 /* Where the next row is ready. Nothing is called but at the end, so that no registers are saved. */
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
-    weft__chunk *chunk = weft__chunk_for_one(world, handle);
+    weft__chunk *chunk = chunk_for_one(world, handle);
     if (__builtin_expect(chunk == NULL || !weft__row_is_ready(world, chunk), 0))
         return create_slowly(world, handle);
     uint64_t entity =
@@ -493,7 +496,7 @@ weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bund
 {
     weft__chunk *chunk = WEFT_IS_CHECKED || bundle == NULL || values == NULL
                              ? NULL
-                             : weft__chunk_for_one(world, bundle->archetype);
+                             : chunk_for_one(world, bundle->archetype);
     if (__builtin_expect(chunk == NULL, 0) ||
         !(weft__row_is_ready(world, chunk) || is_covered(world, bundle, chunk)))
         return create_bundle_generally(world, bundle, values);

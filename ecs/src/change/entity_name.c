@@ -2,7 +2,6 @@
 /* entity_name.c: the public functions of names: set, ask, find. Names are kept in name_table.c.
  *
  * Owner only; while systems run, names are set by command. */
-#include "error.h"
 #include "name_table.h"
 #include "utf8.h"
 

@@ -4,16 +4,90 @@
  * What can fail comes before what cannot. It knows who may have them; how their rows lie is
  * known to sparse.c. */
 #include "entity_sparse.h"
-
 #include "entity_value.h"
-#include "error.h"
 #include "query_read.h"
-#include "query_state.h"
-#include "sparse_quick.h"
-#include "structure.h"
+#include "sparse.h"
 #include "world_view.h"
 
-#include <string.h>
+/* ---- single rows whose values are plain bytes, where nothing has to be made ----
+ *
+ * Inline, for the calls of users. Additions take rows that are ready (structure.h). Functions
+ * around these call others at their end only, so that they save no register. The world is idle, so
+ * every load and store of a shared word is relaxed. `entity`: weft__entity_bits; may be dead. */
+
+/* The slot of an entity whose block is there, of a table as weft__sparse.blocks. */
+static inline weft_a64 *sparse_slot_in(weft__entity_block *const *blocks, uint64_t entity)
+{
+    weft__entity_block *block = blocks[(uint32_t)entity / WEFT__BLOCK_SLOTS];
+    return &block->x_slots[(uint32_t)entity % WEFT__BLOCK_SLOTS];
+}
+
+/* The same of any entity; NULL: there is no block. */
+static inline weft_a64 *sparse_slot_at(weft__entity_block *const *blocks, uint64_t entity)
+{
+    if (__builtin_expect(blocks[(uint32_t)entity / WEFT__BLOCK_SLOTS] == NULL, 0)) return NULL;
+    return sparse_slot_in(blocks, entity);
+}
+
+/* Whether the entity is alive and has a row. False also where that is not seen quickly. */
+static inline bool sparse_is_alive(const weft_world *world, uint64_t entity)
+{
+    weft__entity_block *const *seen = world->front.maps.seen;
+    if (__builtin_expect(seen == NULL, 0)) return false;
+    const weft_a64 *x_own = sparse_slot_at(seen, entity);
+    if (__builtin_expect(x_own == NULL, 0)) return false;
+    uint64_t own = at_load_rlx(x_own); /* relaxed: idle */
+    if (__builtin_expect((own ^ entity) >> 32 != 0, 0)) return false;
+    return __builtin_expect((uint32_t)own != 0, 1);
+}
+
+/* The chunk whose next row is ready; NULL: there is none. */
+static inline weft__chunk *sparse_chunk_ready(const weft_world *world, const weft__sparse *sparse)
+{
+    weft__chunk *chunk = sparse->tuple->room;
+    return chunk != NULL && weft__row_is_ready(world, chunk) ? chunk : NULL;
+}
+
+/* The next row, which is ready, is the entity's, whose slot this is, empty. */
+static inline void sparse_row_enter(weft_world *world, weft__chunk *chunk, weft_a64 *x_slot,
+                                    uint64_t entity)
+{
+    uint32_t location = weft__location(chunk, chunk->count);
+    at_store_rlx(x_slot, entity >> 32 << 32 | location); /* relaxed: idle */
+    weft__row_ready_enter(world, chunk, entity);
+}
+
+/* The location that a slot leads to; 0: the entity has none. */
+static inline uint32_t sparse_location(const weft_a64 *x_slot, uint64_t entity)
+{
+    if (__builtin_expect(x_slot == NULL, 0)) return 0;
+    uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
+    return __builtin_expect((slot ^ entity) >> 32 == 0, 1) ? (uint32_t)slot : 0;
+}
+
+/* The chunk of a location that is in use. */
+static inline weft__chunk *sparse_chunk(const weft_world *world, uint32_t location)
+{
+    return world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+}
+
+/* Whether rows of a chunk are ready, or would be without being zeroed: in one load. */
+static inline bool sparse_may_be_ready(const weft__chunk *chunk)
+{
+    uint64_t both;
+    _Static_assert(offsetof(weft__chunk, is_zero) == offsetof(weft__chunk, ready_end) + 4, "");
+    memcpy(&both, (const char *)chunk + offsetof(weft__chunk, ready_end), sizeof both);
+    return both != 0;
+}
+
+/* A row of `chunk` goes, and the last one of `tail`, row `last`, takes its place. */
+static inline void sparse_row_leave(weft_world *world, weft__chunk *chunk, weft__chunk *tail,
+                                    uint32_t last)
+{
+    chunk->order_version = world->front.version;
+    tail->count = last;
+    weft__chunk_count_plain(world, tail, -1);
+}
 
 /* ---- one entity ---- */
 
@@ -72,15 +146,15 @@ weft_result weft__sparse_entity_add(weft_world *world, weft_entity handle,
     uint64_t entity = weft__entity_bits(handle);
     if (!weft__is_idle(world) || __builtin_expect(world->archetypes.has_residues, 0))
         return add_slowly(world, handle, sparse);
-    if (__builtin_expect(!weft__sparse_is_alive(world, entity), 0))
+    if (__builtin_expect(!sparse_is_alive(world, entity), 0))
         return add_slowly(world, handle, sparse);
-    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
+    weft_a64 *x_slot = sparse_slot_at(sparse->blocks, entity);
     if (__builtin_expect(x_slot == NULL, 0)) return add_slowly(world, handle, sparse);
     if (__builtin_expect(at_load_rlx(x_slot) != 0, 0))
         return WEFT_OK; /* relaxed: idle; it has one */
-    weft__chunk *chunk = weft__sparse_chunk_ready(world, sparse);
+    weft__chunk *chunk = sparse_chunk_ready(world, sparse);
     if (__builtin_expect(chunk == NULL, 0)) return add_slowly(world, handle, sparse);
-    weft__sparse_row_enter(world, chunk, x_slot, entity);
+    sparse_row_enter(world, chunk, x_slot, entity);
     return WEFT_OK;
 }
 
@@ -92,7 +166,7 @@ last_row_ends(const weft__sparse *sparse, const weft__chunk *chunk, uint32_t row
     if ((chunk != tail || row != tail->count) && sparse->value_bytes != 0)
         weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(tail, 1, tail->count),
                          sparse->value_bytes);
-    if (weft__sparse_may_be_ready(tail)) weft__row_last_ends(tail);
+    if (sparse_may_be_ready(tail)) weft__row_last_ends(tail);
     return WEFT_OK;
 }
 
@@ -101,26 +175,26 @@ weft_result weft__sparse_entity_remove(weft_world *world, weft_entity handle,
                                        const weft__sparse *sparse)
 {
     uint64_t entity = weft__entity_bits(handle), moved;
-    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
-    uint32_t location = weft__sparse_location(x_slot, entity);
+    weft_a64 *x_slot = sparse_slot_at(sparse->blocks, entity);
+    uint32_t location = sparse_location(x_slot, entity);
     weft__chunk *tail = sparse->tuple->room;
     if (__builtin_expect(location == 0 || tail == NULL, 0) || !weft__is_idle(world))
         return remove_slowly(world, handle, sparse);
     uint32_t last = tail->count - 1;
     if (__builtin_expect(last == 0, 0)) return remove_slowly(world, handle, sparse);
-    weft__chunk *chunk = weft__sparse_chunk(world, location);
+    weft__chunk *chunk = sparse_chunk(world, location);
     at_store_rlx(x_slot, 0); /* relaxed: idle */
-    weft__sparse_row_leave(world, chunk, tail, last);
+    sparse_row_leave(world, chunk, tail, last);
     memcpy(&moved, tail->base + last * sizeof moved, sizeof moved);
     uint32_t row = location - chunk->location;
-    bool may_be_ready = weft__sparse_may_be_ready(tail);
+    bool may_be_ready = sparse_may_be_ready(tail);
     if (moved == entity)
         return __builtin_expect(may_be_ready, 0) ? last_row_ends(sparse, chunk, row, tail)
                                                  : WEFT_OK;
     uint32_t shift = sparse->slice_shift;
     weft__version_follow(&chunk->x_versions[row >> shift], &tail->x_versions[last >> shift]);
     /* relaxed: idle */
-    at_store_rlx(weft__sparse_slot_in(sparse->blocks, moved), moved >> 32 << 32 | location);
+    at_store_rlx(sparse_slot_in(sparse->blocks, moved), moved >> 32 << 32 | location);
     memcpy(chunk->base + row * sizeof moved, &moved, sizeof moved);
     size_t bytes = sparse->value_bytes;
     if (__builtin_expect(may_be_ready, 0) || bytes - 4 > 12)
@@ -145,7 +219,7 @@ set_slowly(weft_world *world, weft_entity entity, const weft__sparse *sparse, co
 static __attribute__((noinline)) weft_result
 set_present(weft_world *world, const weft__sparse *sparse, uint32_t location, const void *value)
 {
-    const weft__chunk *chunk = weft__sparse_chunk(world, location);
+    const weft__chunk *chunk = sparse_chunk(world, location);
     uint32_t row = location - chunk->location;
     weft__stamp(&chunk->x_versions[row >> sparse->slice_shift], world->front.version);
     char *to = weft__chunk_column(chunk, 1);
@@ -156,7 +230,7 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
                                     const weft__sparse *sparse, const void *value)
 {
     uint64_t entity = weft__entity_bits(handle);
-    weft_a64 *x_slot = weft__sparse_slot_at(sparse->blocks, entity);
+    weft_a64 *x_slot = sparse_slot_at(sparse->blocks, entity);
     size_t bytes = sparse->value_bytes;
     if (!weft__is_idle(world) || __builtin_expect(x_slot == NULL, 0) || sparse->is_special ||
         bytes == 0)
@@ -165,12 +239,12 @@ weft_result weft__sparse_entity_set(weft_world *world, weft_entity handle,
     if (slot != 0)
         return (slot ^ entity) >> 32 == 0 ? set_present(world, sparse, (uint32_t)slot, value)
                                           : set_slowly(world, handle, sparse, value);
-    weft__chunk *chunk = weft__sparse_chunk_ready(world, sparse);
+    weft__chunk *chunk = sparse_chunk_ready(world, sparse);
     if (__builtin_expect(chunk == NULL || world->archetypes.has_residues, 0) ||
-        __builtin_expect(!weft__sparse_is_alive(world, entity), 0))
+        __builtin_expect(!sparse_is_alive(world, entity), 0))
         return set_slowly(world, handle, sparse, value);
     char *to = (char *)weft__chunk_column(chunk, 1) + chunk->count * bytes;
-    weft__sparse_row_enter(world, chunk, x_slot, entity);
+    sparse_row_enter(world, chunk, x_slot, entity);
     return weft__value_put(to, value, bytes);
 }
 

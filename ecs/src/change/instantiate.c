@@ -6,21 +6,13 @@
  * instances of. Many rows are cut into pieces, which workers replicate, name and redirect: no two
  * have a row in common, and the result is the same. */
 #include "instantiate.h"
-
 #include "archetype.h"
 #include "entity_list.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
-#include "error.h"
 #include "filter.h"
-#include "format.h"
 #include "host.h"
 #include "name_table.h"
-#include "pile.h"
-#include "private_chunk.h"
-#include "structure.h"
-
-#include <string.h>
 
 /* ---- linked groups ----
  *
@@ -89,8 +81,6 @@ bool weft__group_each(weft_world *world, const weft__chunk *chunk, uint32_t row,
     weft__entity_list_fini(world, &walk.roots);
     return is_done;
 }
-
-/* ---- copies ---- */
 
 #define PIECE_ROWS 2048u /* rows of a piece at most */
 

@@ -4,7 +4,6 @@
  * steps. */
 #pragma once
 
-#include "archetype_state.h"
 #include "world_state.h"
 
 /* weft_entity_instantiate for a living source that is no residue, and count != 0. `are_named`:

@@ -5,17 +5,12 @@
  * part is given a destination, and row_moves.c does the rest. Parts of the same tuple in a row
  * share the search for their destination. */
 #include "query_change.h"
-
 #include "archetype.h"
 #include "destroy.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
 #include "instantiate.h"
-#include "query_cursor.h"
 #include "query_read.h"
-#include "structure.h"
 
 #include <stdlib.h>
 
@@ -151,8 +146,6 @@ static weft_result follow_groups(weft__change *change, const char *what)
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_COMMANDS, &keys);
     return is_done ? WEFT_OK : weft__error_memory(world, what);
 }
-
-/* ---- entities ---- */
 
 /* Where rows of an archetype go that were named, or that are members of their groups. The former
  * may leave an archetype that the latter come to. */
@@ -469,8 +462,6 @@ weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_comp
     weft__shared_release(&world->shared, component.id, request.value, 1);
     return result;
 }
-
-/* ---- values ---- */
 
 /* A value of a component for many rows. On the stack of weft_query_set. */
 typedef struct assigning {

@@ -6,7 +6,6 @@
 
 #include "query_state.h"
 #include "row_moves.h"
-#include "world_state.h"
 
 /* Collects the rows of a query. Errors: BAD_HANDLE, WRONG_PHASE, OUT_OF_MEMORY (error set). */
 weft_result weft__change_select(weft__change *change, weft_query query, const char *what);

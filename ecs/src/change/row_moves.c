@@ -3,13 +3,10 @@
  *
  * It knows nothing of what is changed; it only brings rows to their destinations. */
 #include "row_moves.h"
-
 #include "archetype.h"
 #include "entity_value.h"
-#include "error.h"
 #include "host.h"
 #include "scratch.h"
-#include "sparse.h"
 
 #define FREE_BATCH 256u
 #define DEAD_FEW 8192u      /* whose ids the owner gives back: see free_few */

@@ -10,7 +10,6 @@
  * are loops on the pool where there is one; the result is the same. */
 #pragma once
 
-#include "list.h"
 #include "structure.h"
 
 /* Build-time parameter, so that the explorer can be tiny. */

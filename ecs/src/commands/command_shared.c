@@ -4,9 +4,6 @@
  * A value is found again by its content, so nothing is stored per value: the store holds a value
  * as long as there is a reference to it. */
 #include "command_shared.h"
-
-#include "archetype_state.h"
-#include "component_type.h"
 #include "world_state.h"
 
 /* ---- deferred handles in recorded values ---- */

@@ -10,13 +10,9 @@
  * ones, a command has the number of its own in the list, and the owner turns lists into indices of
  * the store. */
 #include "fold.h"
-
 #include "command_shared.h"
 #include "entity_value.h"
-#include "error.h"
 #include "scratch.h"
-
-#include <string.h>
 
 /* ---- targets ---- */
 
@@ -271,11 +267,18 @@ static bool continues(const sweeping *s, const weft__fold_ref *at)
                (const char *)at->command;
 }
 
+/* The place of run `i` of a segment. First runs lie close together: most segments have no other,
+ * and the owner links them one after the other, in whatever thread they were written. */
+static inline uint32_t fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)
+{
+    return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
+}
+
 /* A run of `width` commands. */
 static void begin_run(sweeping *s, const weft__fold_ref *at, uint32_t width)
 {
     const weft__fold *fold = s->finder.fold;
-    s->run = &fold->runs[weft__fold_run_place(fold, s->finder.segment, s->run_count++)];
+    s->run = &fold->runs[fold_run_place(fold, s->finder.segment, s->run_count++)];
     *s->run = (weft__fold_run){.command = at->command,
                                .page = s->page,
                                .place = at->place,
@@ -465,7 +468,7 @@ static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t numbe
         c->run->count++;
         return;
     }
-    c->run = &fold->runs[weft__fold_run_place(fold, c->finder.segment, c->run_count++)];
+    c->run = &fold->runs[fold_run_place(fold, c->finder.segment, c->run_count++)];
     *c->run = (weft__fold_run){.command = ref->command,
                                .place = ref->place,
                                .first = number,
@@ -536,7 +539,7 @@ static void link_runs(weft__fold *fold, uint32_t *map, uint32_t created_map)
 {
     for (uint32_t segment = 0; segment < fold->segment_count; segment++)
         for (uint32_t i = 0; i < fold->run_counts[segment]; i++) {
-            uint32_t number = weft__fold_run_place(fold, segment, i);
+            uint32_t number = fold_run_place(fold, segment, i);
             weft__fold_run *run = &fold->runs[number];
             if (run->place == WEFT__FOLD_PLACE_DEAD) {
                 skip_dead(fold, run);
@@ -587,8 +590,6 @@ static weft_result group(weft__fold *fold)
     fold->cell_count = (uint32_t)cell;
     return WEFT_OK;
 }
-
-/* ---- memory ---- */
 
 static weft_result take_arrays(weft__fold *fold)
 {

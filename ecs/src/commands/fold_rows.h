@@ -19,7 +19,6 @@
  * workers. */
 #pragma once
 
-#include "archetype_state.h"
 #include "playback.h"
 #include "row_moves.h"
 
@@ -138,13 +137,6 @@ static inline bool weft__fold_dies_alone(const weft__archetype *archetype)
     return (archetype->flags & WEFT__HAS_LINKED_GROUP) == 0;
 }
 
-/* The place of run `i` of a segment. First runs lie close together: most segments have no other,
- * and the owner links them one after the other, in whatever thread they were written. */
-static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)
-{
-    return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
-}
-
 /* The commands of one row, in order. A value. */
 typedef struct weft__fold_pattern {
     uint32_t width;
@@ -160,17 +152,6 @@ weft__fold_next(weft__command_cursor *cursor)
     weft__command *next = weft__command_next(cursor);
     while (next != NULL && weft__command_is_made(next)) next = weft__command_next(cursor);
     return next;
-}
-
-/* The commands of the first row of a run. */
-static inline weft__fold_pattern weft__fold_pattern_of(const weft__fold_run *run)
-{
-    weft__fold_pattern pattern;
-    pattern.width = run->width;
-    uint32_t offset = (uint32_t)((const char *)run->command - (const char *)run->page->data);
-    weft__command_cursor cursor = {run->page, offset, UINT32_MAX};
-    for (uint32_t i = 0; i < pattern.width; i++) pattern.commands[i] = weft__fold_next(&cursor);
-    return pattern;
 }
 
 static inline uint32_t weft__fold_run_rows(const weft__fold_run *run)
@@ -195,14 +176,6 @@ static inline bool weft__fold_is_swept(const weft__fold *fold, const weft__fold_
         end = weft__fold_run_end(run);
     }
     return true;
-}
-
-/* The value that a noted command sets. Any thread, while they are held. */
-static inline weft__fold_shared weft__fold_value(const weft__fold *fold, uint32_t segment,
-                                                 const weft__command *noted)
-{
-    uint32_t number = segment * WEFT__FOLD_VALUES + (noted->flags >> WEFT__FOLD_VALUE_SHIFT);
-    return (weft__fold_shared){noted->subject, fold->value_indices[number]};
 }
 
 /* The second half of a fold: per row the archetype it ends in, and the rows of each end as lists.

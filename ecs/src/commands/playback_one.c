@@ -4,18 +4,13 @@
  * Each goes alone, by the function that WEFT__COMMANDS names; dead targets are skipped and counted.
  * Only instances of one source that follow each other in a segment are made together. */
 #include "playback_one.h"
-
-#include "archetype_state.h"
 #include "command_shared.h"
 #include "entity_tag.h"
 #include "entity_value.h"
-#include "error.h"
 #include "instantiate.h"
 #include "scratch.h"
-#include "structure.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- errors in words ----
  *
@@ -169,19 +164,12 @@ typedef struct origin {
     const weft__command *command;
 } origin;
 
-static origin origin_of(const reading *r)
-{
-    return (origin){segment_of(r)->key, r->command};
-}
-
 static weft_result report(const reading *r, origin from, weft_result result)
 {
     if (result == WEFT_OK) return WEFT_OK;
     return weft__playback_error(r->playback, from.key, from.command->op, from.command->entity,
                                 from.command->subject, result);
 }
-
-/* ---- instantiate ---- */
 
 static weft_entity source_of(const reading *r)
 {
@@ -193,7 +181,7 @@ static weft_entity source_of(const reading *r)
 static weft_result play_instances(reading *r)
 {
     weft__playback *playback = r->playback;
-    origin from = origin_of(r);
+    origin from = {segment_of(r)->key, r->command};
     weft_entity source = source_of(r);
     uint32_t segment = r->segment, first = r->command->entity.index, count = 0, row;
     for (; r->command != NULL && r->segment == segment &&

@@ -5,23 +5,14 @@
  * The hot path is a bump in the page and a store of 16 bytes. A worker cannot set the
  * world's error text, so failures are kept in the recorder and reported when it is played. */
 #include "recorder.h"
-
 #include "archetype.h"
 #include "command_shared.h"
-#include "directory.h"
 #include "entity_tag.h"
-#include "error.h"
-#include "filter.h"
-#include "host.h"
 #include "name_table.h"
 #include "private_chunk.h"
-#include "query_state.h"
 #include "slice_ops.h"
 #include "structure.h"
 #include "utf8.h"
-#include "world_state.h"
-
-#include <string.h>
 
 #include <weft/value.h>
 
@@ -217,8 +208,6 @@ static void rows_report(const weft_slice *slice, uint32_t term, weft_access acce
                              : WEFT_UNDECLARED_ACCESS,
          ref == NULL ? 0 : ref->component);
 }
-
-/* ---- answers to mistakes: memory that stands in, in checked builds, else NULL ---- */
 
 static void *no_values(const weft_slice *slice, uint32_t component, uint32_t rows)
 {
@@ -655,12 +644,22 @@ static weft_entity record_creation(weft_recorder *commands, weft__command_op op,
     return command->entity;
 }
 
+/* The archetype of a handle that rows may be made of; NULL: there is none. Any thread, also while
+ * the owner makes others. */
+static inline weft__archetype *archetype_for_rows(const weft_world *world, weft_archetype handle)
+{
+    if (handle.world != world->front.number) return NULL;
+    weft__archetype *archetype = weft__roll_at(&world->archetypes.known, handle.id - 1);
+    bool is_usable = archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) == 0;
+    return is_usable ? archetype : NULL;
+}
+
 weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
         check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
-    if (weft__archetype_for_rows(commands->world, archetype) == NULL) {
+    if (archetype_for_rows(commands->world, archetype) == NULL) {
         fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }
@@ -1128,7 +1127,7 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     *rows = (weft_slice){.calls = calls_of_rows(commands), .context = &commands->rows_context};
     weft_result result = check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
-    weft__archetype *archetype = weft__archetype_for_rows(commands->world, desc->archetype);
+    weft__archetype *archetype = archetype_for_rows(commands->world, desc->archetype);
     if (archetype == NULL) return refuse(commands, WEFT_BAD_HANDLE, 0);
     making m = {.desc = desc, .archetype = archetype, .count = desc->count};
     result = check_shared(commands, &m);

@@ -4,7 +4,6 @@
  * Owned by the struct that has them. Threads: its owner. */
 #pragma once
 
-#include "list.h"
 #include "world_state.h"
 
 typedef WEFT__LIST(weft_entity) weft__entity_list;

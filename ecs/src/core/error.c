@@ -5,14 +5,11 @@
  * of which the loop hands one on.
  */
 #include "error.h"
-#include "atomic.h"
-#include "directory.h"
 #include "entity_tag.h"
 #include "text.h"
 #include "world_state.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static weft__callback_error **diversion(void)
 {

@@ -3,8 +3,6 @@
  * enter it as guests, calls inside others, forked processes, and two threads in one world. Checked
  * builds come here always. Protocol: host.h. */
 #include "host.h"
-
-#include "error.h"
 #include "world_state.h"
 
 static bool come_in(weft_world *world, uint64_t self)

@@ -4,15 +4,9 @@
  * name belongs to the handle, so it is gone when the entity dies; entries of the dead stay until
  * the table grows, and are passed over. Owner only. */
 #include "name_table.h"
-
-#include "bits.h"
-#include "error.h"
-#include "list.h"
-#include "table.h"
 #include "utf8.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define CATEGORY WEFT__MEMORY_ENTITIES
 

@@ -4,10 +4,6 @@
  * array only grows. */
 #include "scratch.h"
 
-#include "bits.h"
-
-#include <string.h>
-
 /* Owned by the world (its commands extension); used by the owner during playback. */
 typedef struct scratch {
     weft_world *world;

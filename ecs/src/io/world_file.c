@@ -2,12 +2,9 @@
 /* world_file.c: weft_world_save, weft_world_load and their forms for memory: the bytes
  * of world_file_write.c and world_file_read.c to and from where they are kept. */
 #include "blob_type.h"
-#include "error.h"
-#include "file_problem.h"
 #include "file_replace.h"
 #include "sized.h"
 #include "world_file_read.h"
-#include "world_file_write.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,23 +3,14 @@
  * references are written with the numbers of the blobs instead, handles without tags. Owner,
  * world idle; reads only. */
 #include "world_file_write.h"
+#include "entity_tag.h"
+#include "evolution.h"
+#include "format.h"
+#include "hash_lanes.h"
+#include "relation_registry.h"
 
 #include <float.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "archetype_state.h"
-#include "blob_store.h"
-#include "bytes.h"
-#include "directory.h"
-#include "entity_tag.h"
-#include "error.h"
-#include "evolution.h"
-#include "format.h"
-#include "hash.h"
-#include "hash_lanes.h"
-#include "pile.h"
-#include "relation_registry.h"
 
 /* ---- times left of systems and groups ----
  *
@@ -98,8 +89,6 @@ typedef struct writer {
     weft__table mentions;       /* of their places in the list, from 1 */
     weft__world_header header;
 } writer;
-
-/* ---- blobs ---- */
 
 /* A reference becomes the number of its blob from 1, or 0 when it is null or stale. */
 static bool number_blob(void *user, weft__reference *r)

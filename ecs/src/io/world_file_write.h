@@ -35,12 +35,10 @@
  * no relations, no required types and no runs. */
 #pragma once
 
-#include <assert.h>
-
-#include <weft/world_file.h>
-
 #include "pack_rows.h"
 #include "world_state.h"
+
+#include <weft/world_file.h>
 
 /* A list that grows. Owner: one save or load. */
 typedef struct weft__run_list {

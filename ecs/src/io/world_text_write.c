@@ -2,17 +2,10 @@
 /* world_text_write.c: weft_world_save_json: a walk over types, resources and rows, each an
  * object on a line of its own, into a buffer that goes to the writer whenever it is long enough.
  * See weft/world_text.h. */
-#include "archetype_state.h"
-#include "blob_format.h"
-#include "blob_store.h"
-#include "bytes.h"
-#include "directory.h"
 #include "entity_tag.h"
-#include "error.h"
 #include "field.h"
 #include "filter.h"
 #include "relation_registry.h"
-#include "shared.h"
 #include "sparse.h"
 #include "text.h"
 #include "value_read.h"
@@ -110,8 +103,6 @@ static void end_line(writing *w)
     put_bytes(w, "}\n", 2);
     if (w->out.count >= PIECE_BYTES) flush(w);
 }
-
-/* ---- references ---- */
 
 static size_t write_entity(weft_entity entity, char *text, size_t capacity, void *user)
 {
@@ -400,8 +391,6 @@ static void put_all(writing *w)
     put_dead(w);
     flush(w);
 }
-
-/* ---- the call ---- */
 
 static weft_result choose(writing *w, const weft_world_text_desc *desc)
 {

@@ -32,7 +32,6 @@
  * Who may run with whom: _any with _any and look-ups; _owner only with look-ups of
  * entities it does not change; both with weft__outside_take and _return. */
 #include "directory.h"
-
 #include "bits.h"
 #include "invariant.h"
 
@@ -948,8 +947,6 @@ weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
     table_free(directory, spare);
     return slab == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
-
-/* ---- memory made ahead ---- */
 
 void weft__directory_slab_free(weft__directory *directory, weft__block_slab *slab)
 {

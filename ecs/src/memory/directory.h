@@ -13,15 +13,12 @@
  * so that ids depend on the history of the world only. Protocol: top of directory.c. */
 #pragma once
 
-#include "atomic.h"
 #include "heap.h"
 #include "lock.h"
-#include "os.h"
-
-#include <weft/world.h>
 
 #include <assert.h>
 #include <string.h>
+#include <weft/world.h>
 
 /* Build-time parameters, so that models and the explorer can be tiny. */
 #ifndef WEFT__BLOCK_SLOTS

@@ -5,8 +5,6 @@
 #include "bits.h"
 #include "invariant.h"
 
-#include <string.h>
-
 /* ---- owner ---- */
 
 /* The block that stands for lent ones: full of retired slots. */

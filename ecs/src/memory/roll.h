@@ -12,7 +12,6 @@
  *     the capacity of a list only after the larger one was stored, which R1 makes visible */
 #pragma once
 
-#include "atomic.h"
 #include "heap.h"
 
 /* Owner: the world. Zero-initialise. Always: x_end <= capacity; entries below x_end never

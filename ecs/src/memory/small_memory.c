@@ -3,7 +3,6 @@
  * which is not zeroed: of a fresh block only the pages that rows touch take memory; parts of units,
  * and lines. Owner, world idle. */
 #include "small_memory.h"
-
 #include "bits.h"
 
 #include <assert.h>

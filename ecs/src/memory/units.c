@@ -27,7 +27,6 @@
  * used unit. The word x_full is a hint: a set bit may be stale (then a megachunk is overlooked
  * until the scan that ignores hints), a clear one costs a look. */
 #include "units.h"
-
 #include "bits.h"
 #include "invariant.h"
 

@@ -10,7 +10,6 @@
  * written at the top of units.c. */
 #pragma once
 
-#include "atomic.h"
 #include "heap.h"
 #include "os.h"
 

@@ -4,12 +4,10 @@
  * are the same, as a struct may become an array. Numbers go through 64 bits with a sign, or a
  * double, and must fit. See evolution.h. */
 #include "evolution.h"
-
 #include "component_type.h"
 #include "field.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define PATH_BYTES 512
 

@@ -2,12 +2,9 @@
 /* pack_rows.c: parts of rows as bytes. Reading trusts no number: it is compared with what there is
  * first. */
 #include "pack_rows.h"
-
 #include "bits.h"
 #include "entity_tag.h"
 #include "filter.h"
-
-#include <string.h>
 
 static void hooked_put(weft__out *out, const weft__type *type, const void *value)
 {

@@ -5,15 +5,9 @@
  * indices; filtering on a value not in use creates it. Change conditions compare version numbers,
  * wrap-safe: newer means the difference is positive as a signed number. */
 #include "filter.h"
-
-#include "bits.h"
 #include "entity_value.h"
 #include "query_state.h"
 #include "search.h"
-#include "sparse.h"
-#include "world_state.h"
-
-#include <string.h>
 
 /* ---- evaluation ---- */
 
@@ -144,8 +138,6 @@ uint32_t weft__filter_run_end(const weft__filter *filter, const weft__place *pla
     return slice;
 }
 
-/* ---- setting ---- */
-
 void weft__filter_release(weft_world *world, const weft__filter_shared *condition, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -164,8 +156,6 @@ void weft__filter_reset(weft_world *world, weft__filter *filter)
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);
     *filter = (weft__filter){.version = filter->version + 1};
 }
-
-/* ---- enable bits ---- */
 
 /* The mask of a slice is, per description that matches the archetype: rows where every ALL term is
  * enabled, every NONE and DISABLED term is disabled, and one of the ANY terms is enabled (one that

@@ -5,17 +5,11 @@
  * Adjacent slices of a chunk are merged into one run as long as filters pass and all of their rows
  * are enabled, or only some in each: then as many as the cursor's mask holds. */
 #include "query_cursor.h"
-
-#include "filter.h"
-#include "slice_ops.h"
-
-#include "error.h"
 #include "guard.h"
 #include "host.h"
 #include "world_state.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- columns and stamps ---- */
 

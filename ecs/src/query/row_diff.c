@@ -3,7 +3,6 @@
  * chunk changed, slices where only values did. What does differ is found by the caller: relations
  * note edges by page, observers entities and their old values. See row_diff.h. */
 #include "row_diff.h"
-
 #include "filter.h"
 #include "world_state.h"
 

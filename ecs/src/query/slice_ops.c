@@ -2,17 +2,9 @@
 /* slice_ops.c: what slices of the owner's cursors reach beyond their columns, and what slices of
  * all dispatchers share: the C type of a term, stamps, the words for a wrong access. */
 #include "slice_ops.h"
-
-#include "archetype_state.h"
-#include "column_map.h"
 #include "entity_value.h"
-#include "error.h"
-#include "filter.h"
 #include "guard.h"
 #include "query_cursor.h"
-#include "sparse.h"
-
-#include <string.h>
 
 static const weft_slice_context *context_of(const weft_slice *slice)
 {
@@ -48,8 +40,6 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
     for (uint32_t s = row >> shift; s <= (row + slice->count - 1) >> shift; s++)
         weft__stamp(&x_versions[s], stamp);
 }
-
-/* ---- slices that are kept ---- */
 
 bool weft__slice_is_known(const weft_slice *slice)
 {

@@ -5,14 +5,8 @@
  * version, one between the first and the second the next one, and so on; what was seen becomes what
  * the newest stamp that it has seen does. Cost: O(slices and types of all chunks). */
 #include "version_renewal.h"
-
-#include "archetype_state.h"
 #include "entity_value.h"
-#include "error.h"
-#include "query_state.h"
 #include "slice_ops.h"
-#include "sparse.h"
-#include "world_state.h"
 
 static uint32_t age_of(const weft__renewal *r, uint32_t version)
 {

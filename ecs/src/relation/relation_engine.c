@@ -5,7 +5,6 @@
  * Every round destroys entities or clears fields, so they end. What comes out is a function of the
  * fields: neither the number of workers, nor when it was settled last, shows in it. */
 #include "relation_engine.h"
-#include "error.h"
 #include "host.h"
 #include "relation_state.h"
 

@@ -4,15 +4,12 @@
 #include "relation_registry.h"
 #include "entity_change.h"
 #include "entity_value.h"
-#include "error.h"
 #include "relation_state.h"
 #include "sized.h"
-#include "structure.h"
 #include "version_renewal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <weft/type.h>
 
 /* ---- life ---- */
@@ -478,8 +475,6 @@ weft_result weft_relation_set_many(weft_world *world, const weft_entity *sources
         fields_set(weft__relation_find(world, component), sources, count, target);
     return result;
 }
-
-/* ---- statistics ---- */
 
 static uint64_t bytes_of(const weft__relation *relation)
 {

@@ -3,9 +3,9 @@
  * per component. Owner, world idle. */
 #pragma once
 
-#include <weft/relation.h>
-
 #include "component_type.h"
+
+#include <weft/relation.h>
 
 /* Bits of a word; 0: the component is no relation, else one of the first three. Files have them. */
 enum {

@@ -10,20 +10,11 @@
  * where the snapshot was taken. Lines are a tree: a snapshot and the world have in common what was
  * written before their lines parted, and know that by the version at which they did. Owner only. */
 #include "archetype.h"
-#include "archetype_state.h"
-#include "chunk.h"
-#include "directory.h"
-#include "error.h"
-#include "format.h"
 #include "name_table.h"
-#include "pile.h"
 #include "sparse.h"
-#include "structure.h"
 #include "version_renewal.h"
-#include "world_state.h"
 
 #include <string.h>
-
 #include <weft/snapshot.h>
 
 /* From a restore, or the beginning, to the next restore. Owned by its holders; changed by the owner
@@ -210,13 +201,6 @@ static void timeline_drop(const weft__timelines *timelines, weft__timeline *time
         child->fork = parent->fork;
         weft__free(&timelines->world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
     }
-}
-
-static void timeline_enter(weft__timelines *timelines, weft__timeline *timeline)
-{
-    weft__timeline *old = timelines->current;
-    timelines->current = timeline;
-    timeline_drop(timelines, old);
 }
 
 static uint32_t timeline_common(const weft__timelines *timelines, const weft__timeline *timeline,
@@ -949,8 +933,6 @@ static void drop_rows(const restoring *r)
     }
 }
 
-/* ---- what is put ---- */
-
 /* Calls `visit` for all that a restore puts into a chunk, always in the same order. */
 static void chunk_visit(restoring *r, uint32_t number, void (*visit)(restoring *, placing))
 {
@@ -1220,7 +1202,9 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
         return result;
     }
     copies_free(r);
-    timeline_enter(timelines, timeline);
+    weft__timeline *old = timelines->current;
+    timelines->current = timeline;
+    timeline_drop(timelines, old);
     past_free(world, &timelines->past);
     timelines->past = past;
     return WEFT_OK;

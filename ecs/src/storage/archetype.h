@@ -7,7 +7,6 @@
  * it or it is held. Threads: owner, world idle. */
 #pragma once
 
-#include "archetype_state.h"
 #include "world_state.h"
 
 /* The archetype of a handle, or NULL (BAD_HANDLE is set). It may be outside the order. */
@@ -47,17 +46,6 @@ void weft__ids_free(const weft_world *world, uint32_t *list, uint32_t count);
  * but what the world keeps. */
 void weft__archetypes_trim(weft_world *world);
 void weft__archetypes_fini(weft_world *world);
-
-/* The archetype of a handle that rows may be made of; NULL: there is none. Any thread, also while
- * the owner makes others. */
-static inline weft__archetype *weft__archetype_for_rows(const weft_world *world,
-                                                        weft_archetype handle)
-{
-    if (handle.world != world->front.number) return NULL;
-    weft__archetype *archetype = weft__roll_at(&world->archetypes.known, handle.id - 1);
-    bool is_usable = archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) == 0;
-    return is_usable ? archetype : NULL;
-}
 
 /* ---- plans of moves ---- */
 

@@ -3,12 +3,7 @@
  *
  * Nothing here is hot: look-ups are inline, in finder.h and column_map.h. */
 #include "column_map.h"
-
-#include "archetype_state.h"
-#include "format.h"
 #include "sparse.h"
-
-#include <string.h>
 
 /* ---- one map ---- */
 
@@ -201,8 +196,6 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
     }
     return true;
 }
-
-/* ---- finders ---- */
 
 /* What finder.h knows of blocks and locations; not so where tests make blocks tiny. */
 #define IS_AS_KNOWN                                                                                \

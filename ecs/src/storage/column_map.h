@@ -14,9 +14,6 @@
  * word. */
 #pragma once
 
-#include <weft/finder.h>
-
-#include "chunk_state.h"
 #include "world_state.h"
 
 static inline void *weft__column_value(weft__column_place place, uint32_t location)

@@ -3,22 +3,12 @@
  * anything is allocated; the type, its fields, names and entity offsets are one block that never
  * moves. Written by the owner with the world idle. */
 #include "component_registry.h"
-
-#include "bits.h"
-#include "error.h"
 #include "field.h"
-#include "list.h"
-#include "pile.h"
 #include "sparse.h"
 #include "utf8.h"
 
 #include <stdio.h>
-
-#include <string.h>
-
 #include <weft/value.h>
-
-/* ---- fields of a described component ---- */
 
 /* A flat list. On the stack of create_described. */
 typedef struct listing {
@@ -192,8 +182,6 @@ static const char *component_problem(const weft_world *world, const weft_compone
         return "shared_hash and shared_equal come together: give both or none";
     return NULL;
 }
-
-/* ---- checks of values ---- */
 
 weft_result weft_component_check(const weft_world *world, weft_component component,
                                  const void *value)

@@ -5,12 +5,6 @@
  * (column_map.h), and counts where there is none yet. */
 #include "entity_value.h"
 
-#include "column_map.h"
-#include "error.h"
-#include "structure.h"
-
-#include <string.h>
-
 /* ---- questions ---- */
 
 bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
@@ -101,12 +95,20 @@ write_refused(const weft_world *world, weft_entity entity, weft_component compon
     return no_value(world, entity, component);
 }
 
+/* Whether weft__may_write would be WEFT_OK. */
+static inline bool is_writable(const weft_world *world)
+{
+    bool is_held = WEFT_IS_CHECKED && weft__is_held(world, NULL);
+    bool may = (weft__front(world)->busy & WEFT__BUSY_WRITING) == 0;
+    return __builtin_expect(may && !is_held, 1);
+}
+
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
 {
     uint32_t row;
     const weft__chunk *chunk = NULL;
     if (world == NULL) return NULL;
-    if (weft__is_writable(world)) chunk = weft__holder_chunk(world, entity, component, &row);
+    if (is_writable(world)) chunk = weft__holder_chunk(world, entity, component, &row);
     const weft__type_slot *slot = chunk == NULL ? NULL : weft__slot_find(world, chunk, component);
     void *value = slot == NULL ? NULL : weft__slot_value(chunk, row, slot);
     if (value == NULL) return write_refused(world, entity, component);
@@ -114,16 +116,8 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
     return value;
 }
 
-/* ---- finders ---- */
-
 /* A finder is the map of a component with the blocks of entities (column_map.h). What slices may
  * find is checked in slice_ops.c. */
-
-/* Whether the owner may make a map now: no other thread reads them. */
-static bool may_make(const weft_world *world)
-{
-    return (world->front.busy & WEFT__BUSY_WRITING) == 0;
-}
 
 weft_finder weft_finder_open(weft_world *world, weft_component component)
 {
@@ -134,7 +128,7 @@ weft_finder weft_finder_open(weft_world *world, weft_component component)
         return (weft_finder){0};
     }
     weft__note_read(world, "weft_finder_open", component);
-    if (may_make(world)) weft__column_map_obtain(world, component.id);
+    if ((world->front.busy & WEFT__BUSY_WRITING) == 0) weft__column_map_obtain(world, component.id);
     return weft__finder_make(world, component);
 }
 

@@ -4,9 +4,7 @@
  * The public look-ups are in entity_value.c; those by maps in column_map.h. */
 #pragma once
 
-#include "archetype_state.h"
 #include "sparse.h"
-#include "world_state.h"
 
 /* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
  * no thread changes structure. */

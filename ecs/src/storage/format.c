@@ -4,10 +4,6 @@
  * anyone, so that jobs can open chunks:
  * L1  layout written, CAS of its pointer (release) -> acquire load of the pointer */
 #include "format.h"
-#include "bits.h"
-#include "error.h"
-
-#include <string.h>
 
 #define SLICE_BYTES 8192u       /* what stays in the first-level cache while the next one comes */
 #define SLICE_BYTES_WIDE 16384u /* of wide rows, of which a stage touches a part */

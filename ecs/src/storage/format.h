@@ -4,7 +4,6 @@
  * Both live as long as the world. Threads: owner, unless a function says otherwise. */
 #pragma once
 
-#include "chunk_state.h"
 #include "world_state.h"
 
 /* The columns of a row: shared by all archetypes whose sized components are the same, so that a

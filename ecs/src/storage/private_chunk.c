@@ -6,17 +6,10 @@
  * emptied into others depends on its counts only, never on timing; chunks that hold pieces of many
  * slices are always emptied. */
 #include "private_chunk.h"
-
 #include "archetype.h"
-#include "directory.h"
-#include "error.h"
-#include "format.h"
 #include "host.h"
 #include "search.h"
 #include "structure.h"
-
-#include <assert.h>
-#include <string.h>
 
 /* ---- ids of many rows ---- */
 
@@ -343,13 +336,6 @@ static weft_result spans_reserve(linking *l)
     return result;
 }
 
-static void chunk_link(weft_world *world, weft__chunk *chunk)
-{
-    weft__chunk_link(world, chunk);
-    weft__chunk_count_rows(world, chunk, chunk->count);
-    stamp_all(world, chunk);
-}
-
 /* The rows of a piece go to what is left of `span` and the spans after it. */
 static void parts_move(linking *l, const weft__private_piece *piece, weft__span *span,
                        const weft__span **next)
@@ -426,7 +412,12 @@ static void pieces_enter(linking *l)
     const weft__private_desc *desc = l->desc;
     weft_world *world = desc->world;
     for (uint32_t i = 0; i < desc->count; i++)
-        if (!is_emptied(&desc->pieces[i])) chunk_link(world, desc->pieces[i].chunk);
+        if (!is_emptied(&desc->pieces[i])) {
+            weft__chunk *chunk = desc->pieces[i].chunk;
+            weft__chunk_link(world, chunk);
+            weft__chunk_count_rows(world, chunk, chunk->count);
+            stamp_all(world, chunk);
+        }
     parts_list(l);
     weft__row_ids_give(&l->ids, desc->job, desc->cost);
     for (uint32_t i = 0; i < l->part_count; i++) ids_place(world, &l->parts[i]);

@@ -4,7 +4,6 @@
  * A private chunk has no id, no berths and location 0, and is in no list. */
 #pragma once
 
-#include "archetype_state.h"
 #include "world_state.h"
 
 /* A private chunk for about `rows` rows of an archetype (all shared values default), from the

@@ -3,11 +3,9 @@
  *
  * A row goes to the first chunk with room, as everywhere; one that leaves is replaced by the last
  * one of that chunk, so that all others stay full, and what changes but for the place of the row is
- * known before the place is (sparse_quick.h). Owner, world idle. */
+ * known before the place is (entity_sparse.c). Owner, world idle. */
 #include "sparse.h"
-
 #include "archetype.h"
-#include "error.h"
 #include "world_view.h"
 
 /* ---- slots ---- */
@@ -123,10 +121,18 @@ uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, u
 
 /* ---- add ---- */
 
+/* Copies a handle in one piece: two stores of four bytes would stall its next load. */
+static inline void value_copy8(void *to, const void *from)
+{
+    uint64_t value;
+    memcpy(&value, from, 8);
+    memcpy(to, &value, 8);
+}
+
 static void row_enter(const weft__sparse *sparse, weft__chunk *chunk, uint32_t row,
                       weft_entity entity)
 {
-    weft__value_copy8(&weft__chunk_entities(chunk)[row], &entity);
+    value_copy8(&weft__chunk_entities(chunk)[row], &entity);
     slot_set(sparse, entity, weft__location(chunk, row));
 }
 

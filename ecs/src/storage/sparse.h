@@ -11,13 +11,9 @@
  * thread otherwise. */
 #pragma once
 
-#include "archetype_state.h"
 #include "column_map.h"
 #include "private_chunk.h"
 #include "structure.h"
-#include "world_state.h"
-
-#include <string.h>
 
 /* Owned by its type; ends with the world. Always, for each entity:
  *   its slot is 0, or its version is the entity's, which is alive and no residue, and the location
@@ -45,16 +41,6 @@ static inline uint64_t weft__sparse_key(weft_component component)
     uint64_t key;
     memcpy(&key, &component, sizeof key);
     return key;
-}
-
-/* The shortest way to what a SPARSE component has; NULL: it is none, or not near. `world` may be
- * NULL. */
-static inline const weft__sparse_near *weft__sparse_near_of(const weft_world *world,
-                                                            weft_component component)
-{
-    if (world == NULL) return NULL;
-    const weft__sparse_near *near = &world->types.near[component.id % WEFT__SPARSE_NEAR];
-    return __builtin_expect(near->key == weft__sparse_key(component), 0) ? near : NULL;
 }
 
 /* Where entities with a component of this type have their row; NULL: they have none. */

@@ -6,10 +6,7 @@
  * C1  copy: CAS or or of a version, disabled word or count (acq_rel)
  *                         -> the next step, after its barrier; with itself: no update is lost */
 #include "structure.h"
-
 #include "archetype.h"
-
-/* ---- spans ---- */
 
 bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span)
 {
@@ -143,8 +140,6 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
         weft__growths_undo(world, &spans->growths, spans->count);
     }
 }
-
-/* ---- values of one column ---- */
 
 static inline __attribute__((always_inline)) void
 values_copy(char *to, const char *from, size_t stride, size_t bytes, uint32_t count)

@@ -13,14 +13,7 @@
  * when they fail (error set). */
 #pragma once
 
-#include "archetype_state.h"
 #include "chunk.h"
-#include "error.h"
-#include "format.h"
-#include "list.h"
-#include "world_state.h"
-
-#include <string.h>
 
 /* A growing list of spans; zero-initialise. Owner: the struct or the stack that holds it, which
  * ends it by weft__spans_fini. Always: count <= capacity. */
@@ -165,14 +158,6 @@ static inline weft_result weft__value_put(char *to, const void *value, size_t by
     if (__builtin_expect(bytes - 4 > 12, 0)) return weft__value_put_long(to, value, bytes);
     weft__value_copy(to, value, bytes);
     return WEFT_OK;
-}
-
-/* Copies a handle in one piece: two stores of four bytes would stall its next load. */
-static inline void weft__value_copy8(void *to, const void *from)
-{
-    uint64_t value;
-    memcpy(&value, from, 8);
-    memcpy(to, &value, 8);
 }
 
 /* Zeroes one value. */
@@ -320,13 +305,6 @@ static inline bool weft__may_create(const weft_world *world, weft_archetype hand
 {
     return __builtin_expect(world != NULL, 1) && weft__is_idle(world) &&
            __builtin_expect(weft__archetype_is(world, handle), 1);
-}
-
-/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
-static inline weft__chunk *weft__chunk_for_one(const weft_world *world, weft_archetype handle)
-{
-    if (!weft__may_create(world, handle)) return NULL;
-    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
 }
 
 /* Zeroes the rows [row, end). */

@@ -30,11 +30,9 @@
  * or the number of the blob in the table from 1. text: u32 bytes, then the bytes. */
 #pragma once
 
-#include <weft/stream.h>
-
 #include "world_state.h"
 
-#include <assert.h>
+#include <weft/stream.h>
 
 #define WEFT__SECTION_MAGIC UINT64_C(0x0A1A74636553570A) /* line end, "WSect", bytes of text mode */
 #define WEFT__SECTION_VERSION 2u
@@ -71,12 +69,6 @@ typedef struct weft__late {
     uint32_t section, target; /* export number `target` of that section */
 } weft__late;
 static_assert(sizeof(weft__late) == 24, "file format");
-
-/* Whether a type of the world is in section files: all that entities have in chunks. */
-static inline bool weft__section_holds(const weft__type *type)
-{
-    return (type->desc.flags & (WEFT_RESOURCE | WEFT_SPARSE)) == 0;
-}
 
 /* Whether values of the type are a column of a piece, its bytes or what a hook saves. */
 static inline bool weft__section_has_column(const weft__type *type)

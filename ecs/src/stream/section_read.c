@@ -6,24 +6,19 @@
  * piece are read straight into their places, part by part; while a part is in cache it is hashed
  * and its stored handles become those of the world. Then the rows get their ids. */
 #include "section_read.h"
+#include "archetype.h"
+#include "blob_type.h"
+#include "component_registry.h"
+#include "evolution.h"
+#include "format.h"
+#include "hash_lanes.h"
+#include "private_chunk.h"
+#include "stream_load.h"
+#include "world_file_write.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "archetype.h"
-#include "blob_store.h"
-#include "blob_type.h"
-#include "component_registry.h"
-#include "error.h"
-#include "evolution.h"
-#include "format.h"
-#include "hash_lanes.h"
-#include "pack_rows.h"
-#include "private_chunk.h"
-#include "stream_load.h"
-#include "world_file_write.h"
 
 #define SECTION_BYTES_MIN (4u + 24u + 4u * 8u + 7u * 4u)
 #define RUN_BYTES_MIN 12u
@@ -39,8 +34,6 @@ static weft_result refused(const weft__file_front *front)
 {
     return weft__error_memory(front->world, "weft_stream_open");
 }
-
-/* ---- header ---- */
 
 static weft_result header_check(const weft__file_front *front)
 {
@@ -89,6 +82,12 @@ static weft_result front_bytes_read(weft__file_front *front)
 
 /* ---- types and shapes ---- */
 
+/* Whether a type of the world is in section files: all that entities have in chunks. */
+static inline bool section_holds(const weft__type *type)
+{
+    return (type->desc.flags & (WEFT_RESOURCE | WEFT_SPARSE)) == 0;
+}
+
 /* The component of this world that a record means. */
 static weft_result type_find(weft__file_front *front, const weft__file_type *file, uint32_t number)
 {
@@ -100,7 +99,7 @@ static weft_result type_find(weft__file_front *front, const weft__file_type *fil
     else if (type->hash != file->hash)
         problem = "has another layout here: write the file again";
     else if (type->desc.flags != file->desc.flags || type->desc.size != file->desc.size ||
-             !weft__section_holds(type) || weft__type_is_hooked(type) != file->is_hooked)
+             !section_holds(type) || weft__type_is_hooked(type) != file->is_hooked)
         problem = "is of another kind here";
     front->types[number] = type;
     return problem == NULL ? WEFT_OK
@@ -349,8 +348,6 @@ static const weft__type_ref *ref_of(const filling *f, const weft__type *type)
     const weft__archetype *archetype = f->shape->archetype;
     return &archetype->types[weft__archetype_find(archetype, type->id)];
 }
-
-/* ---- reading ---- */
 
 /* Keeps the first failure of a load. Returns false. Any thread of the crew. */
 static bool load_fail(weft__load *load, weft_result result, const char *text)

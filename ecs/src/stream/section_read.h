@@ -6,11 +6,8 @@
  * stream; constant after it was read, so that threads may use it. */
 #pragma once
 
-#include "archetype_state.h"
 #include "bytes.h"
 #include "file_problem.h"
-#include "os_file.h"
-#include "pile.h"
 #include "section_format.h"
 #include "stream_crew.h"
 

@@ -2,25 +2,17 @@
 /* section_write.c: a world as a section file (section_format.h says which bytes). Entities are
  * sorted into sections, runs and pieces, then written piece by piece. Chunks are taken in the order
  * of archetypes, so the plan follows from the state of the world. Owner, world idle; reads only. */
-#include "file_problem.h"
+#include "evolution.h"
 #include "file_replace.h"
+#include "format.h"
 #include "hash_lanes.h"
+#include "private_chunk.h"
 #include "section_format.h"
+#include "world_file_write.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "archetype_state.h"
-#include "blob_store.h"
-#include "bytes.h"
-#include "error.h"
-#include "evolution.h"
-#include "format.h"
-#include "pack_rows.h"
-#include "pile.h"
-#include "private_chunk.h"
-#include "world_file_write.h"
 
 /* Where an entity is in the file. Always: row == WEFT__NONE: it is not. */
 typedef struct section_place {
@@ -64,8 +56,6 @@ static inline const weft__type *plan_type(const section_plan *plan, uint32_t num
 {
     return ((const weft__type *const *)(const void *)plan->types.at)[number];
 }
-
-/* ---- the plan ---- */
 
 /* A chunk and where it goes. Owner: the list of section_plan_make. */
 typedef struct entry {

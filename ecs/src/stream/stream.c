@@ -5,15 +5,13 @@
  * One step of the streams of a world: who asks for what, what has ended, what is published,
  * taken out, begun. In this order, so that room is free before it is needed. Under lockstep what
  * is due is waited for, and nothing else is done early. */
-#include <math.h>
-#include <string.h>
-#include <weft/query.h>
-
-#include "directory.h"
-#include "error.h"
 #include "sized.h"
 #include "stream_load.h"
 #include "version_renewal.h"
+
+#include <math.h>
+#include <string.h>
+#include <weft/query.h>
 
 /* One call. On the stack. */
 typedef struct stepping {
@@ -689,8 +687,6 @@ weft_result weft_stream_near(weft_stream *stream, const float at[3], float load,
     }
     return WEFT_OK;
 }
-
-/* ---- steps ---- */
 
 weft_result weft_stream_step(weft_world *world, uint64_t budget_ns)
 {

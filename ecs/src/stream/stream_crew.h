@@ -19,7 +19,6 @@
  * SC7  quit: x_quit set, add of x_bell       ->  thread: load of x_bell, load of x_quit */
 #pragma once
 
-#include "atomic.h"
 #include "os.h"
 
 #define WEFT__CREW_MOST 16u

@@ -9,28 +9,17 @@
  * Late references: for each field what was written there last is kept, so that a value of the run
  * is told from one of the file. Found by the section of the target: they are sorted by it. */
 #include "stream_load.h"
-#include "search.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <weft/snapshot.h>
-#include <weft/type.h>
-
 #include "archetype.h"
-#include "chunk.h"
-#include "column_map.h"
 #include "entity_value.h"
-#include "error.h"
-#include "format.h"
 #include "name_table.h"
-#include "private_chunk.h"
 #include "query_change.h"
-#include "sparse.h"
-#include "structure.h"
+#include "search.h"
 #include "text.h"
 #include "utf8.h"
 
-/* ---- components: known by their names, registered by the first that asks for them ---- */
+#include <stdio.h>
+#include <weft/snapshot.h>
+#include <weft/type.h>
 
 static const weft_field section_fields[] = {WEFT_FIELD(weft_section, scene),
                                             WEFT_FIELD(weft_section, instance),
@@ -104,12 +93,6 @@ static bool is_there(const weft_stream *stream, uint32_t section)
     return stream->sections[section].state == WEFT_SECTION_LOADED;
 }
 
-/* The first reference of a loaded section to `target`, or beyond. */
-static uint32_t first_to(const weft__loaded *loaded, uint32_t target)
-{
-    return WEFT__SEARCH(loaded->lates, loaded->late_count, section, target);
-}
-
 /* Where the field is now; NULL: the entity, the component or the element is gone. */
 static char *field_of(weft_world *world, const weft__loaded_late *late, weft__chunk **chunk,
                       uint32_t *row)
@@ -146,7 +129,7 @@ static void range_write(weft_stream *stream, uint32_t from, uint32_t target, boo
 {
     weft__loaded *loaded = &stream->sections[from].loaded;
     const weft_entity *exports = stream->sections[target].loaded.exports;
-    for (uint32_t i = first_to(loaded, target);
+    for (uint32_t i = WEFT__SEARCH(loaded->lates, loaded->late_count, section, target);
          i < loaded->late_count && loaded->lates[i].section == target; i++) {
         weft__loaded_late *late = &loaded->lates[i];
         late_write(stream->world, late, is_cleared ? WEFT__NO_ENTITY : exports[late->target]);
@@ -188,8 +171,6 @@ uint64_t weft__lates_waiting(const weft_stream *stream)
 
 #define BLOCKS_PER_PIECE 32u
 
-/* ---- the crew's part ---- */
-
 static void leave_run(weft__crew_job *job, uint32_t piece, uint32_t thread)
 {
     const weft__leave *leave = (const weft__leave *)(const void *)job;
@@ -204,8 +185,6 @@ static void leave_run(weft__crew_job *job, uint32_t piece, uint32_t thread)
     for (uint32_t i = first; i < leave->block_count && i < first + BLOCKS_PER_PIECE; i++)
         weft__lent_kill(leave->blocks[i].block);
 }
-
-/* ---- life ---- */
 
 /* An empty one with room for so many chunks and blocks; NULL: no memory. */
 static weft__leave *leave_make(weft_stream *stream, uint32_t section, uint32_t chunks,

@@ -5,7 +5,6 @@
 
 #include "directory_lend.h"
 #include "section_read.h"
-#include "stream_crew.h"
 
 /* A reference to another section, of an entity of a section that is there. */
 typedef struct weft__loaded_late {

@@ -3,7 +3,6 @@
  * description (weft_type_check). Nothing is kept: every question goes through the description
  * again, which is constant data of the program. See field.h. */
 #include "field.h"
-
 #include "bits.h"
 #include "json_pull.h"
 #include "text.h"
@@ -92,8 +91,6 @@ const weft_field *weft__type_sole(const weft_type *type)
 {
     return type->field_count == 1 && type->fields[0].name[0] == '\0' ? &type->fields[0] : NULL;
 }
-
-/* ---- integers ---- */
 
 /* Every supported machine is little-endian. */
 uint64_t weft__integer_load(const void *at, size_t bytes)
@@ -386,8 +383,6 @@ uint32_t weft__field_find(const weft_type *type, const char *name, size_t length
         if (has_name(&type->fields[i], name, length)) return i;
     return UINT32_MAX;
 }
-
-/* ---- leaves ---- */
 
 /* A visit in progress. On the stack of weft__type_leaves; the path grows and shrinks. */
 typedef struct visiting {

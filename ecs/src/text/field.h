@@ -3,9 +3,9 @@
  * Pure; see weft/type.h. Types that are given were checked (weft_type_check). */
 #pragma once
 
-#include <weft/type.h>
-
 #include "door.h"
+
+#include <weft/type.h>
 
 /* What kinds of one class have in common. */
 typedef enum weft__kind_class {

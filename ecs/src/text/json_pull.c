@@ -3,7 +3,6 @@
  * copied: a token is two pointers into the text. What an object or array is, at each depth, is a
  * bit of a word; so nothing is allocated, and depth is bounded. See json_pull.h. */
 #include "json_pull.h"
-
 #include "utf8.h"
 
 #include <float.h>
@@ -181,8 +180,6 @@ float weft__number_float(const weft__number *number, const char *at, const char 
     const float value = strtof_l(text, NULL, c_locale());
     return number->is_negative ? -value : value;
 }
-
-/* ---- writing ---- */
 
 /* With `digits` at first, and as many more as it takes to read back the same. */
 static size_t write_shortest(double value, bool is_float, int digits, char out[WEFT__NUMBER_BYTES])

@@ -5,9 +5,8 @@
 #include "field.h"
 #include "text.h"
 
-#include <weft/value.h>
-
 #include <string.h>
+#include <weft/value.h>
 
 /* One compilation. On the stack of weft_path_parse. */
 typedef struct compiling {

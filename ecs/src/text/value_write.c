@@ -7,8 +7,6 @@
 #include "utf8.h"
 #include "value_read.h"
 
-#include <weft/value.h>
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

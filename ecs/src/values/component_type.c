@@ -3,7 +3,6 @@
  * replication, and visits of references, with lifecycle hooks and dynamic buffers taken care of.
  * Pure dispatch. Threads: the owner of the rows. */
 #include "component_type.h"
-
 #include "error.h"
 
 static weft_buffer *buffer_at(void *values, const weft__type *type, uint32_t i)

@@ -5,8 +5,6 @@
  * edges that are cited here. */
 #include "entity_tag.h"
 
-#include "atomic.h"
-
 /* Living worlds of the process that have each tag. Checked builds only. */
 static weft_a32 *holders(uint32_t tag)
 {

@@ -20,8 +20,6 @@
 #include "directory.h"
 #include "invariant.h"
 
-#include <string.h>
-
 #define WEFT__ENTITY_TAG_BYTE 3u /* of a stored handle */
 
 /* The tag of a new world whose descriptor asks for `wanted` (weft_world_desc.entity_tag), which it

@@ -6,15 +6,10 @@
  * linearly, with deletion by shifting back (no tombstones, so misses stay short). A look-up touches
  * one line of the table and one of the value. */
 #include "shared.h"
-
-#include "field.h"
-
-#include <string.h>
-
 #include "bits.h"
 #include "error.h"
+#include "field.h"
 #include "hash.h"
-#include "invariant.h"
 #include "table.h"
 
 #define PAGE_SHIFT 4 /* slots of the first page: 16; page p holds 16 << p */
@@ -176,8 +171,6 @@ static bool content_equal(const weft__shared_type *type, const void *a, const vo
     if (type->desc->shared_equal == NULL) return bytes_equal(a, b, type->size);
     return type->desc->shared_equal(a, b, hook_user(type));
 }
-
-/* ---- table ---- */
 
 /* Index of a canonical value in the table, or 0. */
 static uint32_t table_find(const weft__shared_type *type, const void *value, uint32_t hash)

@@ -12,9 +12,9 @@
  * whatever lies in the padding, with -0.0 equal to 0.0; else all its bytes. */
 #pragma once
 
-#include <weft/component.h>
-
 #include "list.h"
+
+#include <weft/component.h>
 
 typedef struct weft__shared_type weft__shared_type;
 

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* world.c: creation and destruction of a world, its versions and its statistics. What a world holds
  * is in world_state.h; every other subject has its own file. */
-#include "directory.h"
-#include "world_state.h"
 
 #include "archetype.h"
-#include "atomic.h"
 #include "blob_store.h"
 #include "chunk.h"
 #include "component_registry.h"
 #include "entity_tag.h"
-#include "error.h"
 #include "guard.h"
-#include "jobs_engine.h"
 #include "name_table.h"
 #include "query_cursor.h"
-#include "query_state.h"
 #include "sized.h"
 #include "text.h"
 #include "utf8.h"
@@ -249,6 +243,11 @@ static void list_add(char *list, size_t room, const char *item)
     snprintf(list + used, room - used, "%s%s", used == 0 ? "" : ", ", item);
 }
 
+static inline uint32_t held(const weft_world *world, weft__holder kind)
+{
+    return at_load_rlx(&weft__front(world)->x_holders[kind]); /* relaxed: above */
+}
+
 /* What lives on the world and has to end before it. */
 static weft_result holders_check(const weft_world *world)
 {
@@ -260,7 +259,7 @@ static weft_result holders_check(const weft_world *world)
     };
     char list[sizeof world->error->text - 60] = "", item[64];
     for (uint32_t i = 0; i < WEFT__HOLDER_COUNT; i++) {
-        uint32_t count = weft__held(world, i);
+        uint32_t count = held(world, i);
         snprintf(item, sizeof item, "%s: %u (%s)", words[i][0], count, words[i][1]);
         if (count != 0) list_add(list, sizeof list, item);
     }

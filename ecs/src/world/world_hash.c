@@ -4,20 +4,13 @@
  * elements, shared values by their bytes, described blob references by content, handles without
  * the tag of the world: those of rows and those in described fields. Owner, world idle. */
 #include "world_hash.h"
-#include "archetype_state.h"
 #include "blob_store.h"
-#include "directory.h"
 #include "entity_tag.h"
-#include "error.h"
 #include "filter.h"
-#include "hash.h"
 #include "hash_lanes.h"
-#include "shared.h"
 #include "world_state.h"
 
 #include <stdio.h>
-#include <string.h>
-
 #include <weft/value.h>
 
 #define PART_BYTES 4096u /* of values copied to take tags off; a multiple of 8 */

@@ -4,7 +4,6 @@
  * Any thread, one at a time per source. */
 #pragma once
 
-#include "door.h"
 #include "os_file.h"
 
 /* Why a file operation failed, in a sentence: the operation, the path and the system's reason; ""

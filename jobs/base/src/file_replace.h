@@ -4,9 +4,7 @@
  * Any thread. */
 #pragma once
 
-#include "door.h"
 #include "file_problem.h"
-#include "os_file.h"
 
 /* A run of bytes to be written, borrowed for the call. A value. */
 typedef struct weft__file_piece {

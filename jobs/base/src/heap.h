@@ -7,10 +7,10 @@
  * undoes. */
 #pragma once
 
-#include <weft/base.h>
-
 #include "atomic.h"
 #include "door.h"
+
+#include <weft/base.h>
 
 typedef enum weft__memory_category {
     WEFT__MEMORY_JOBS,      /* pools, deques, job slots */

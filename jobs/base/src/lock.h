@@ -8,7 +8,6 @@
  *   U1  unlock: exchange of x_word -> lock: CAS or exchange of x_word (what the lock guards) */
 #pragma once
 
-#include "atomic.h"
 #include "os.h"
 
 /* Owner: the struct that it is a part of. Invariant: x_word is 0 free, 1 held, 2 held and maybe

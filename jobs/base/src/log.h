@@ -4,9 +4,9 @@
  * decides what is worth a text without one. Threads: see weft_log. */
 #pragma once
 
-#include <weft/base.h>
-
 #include "door.h"
+
+#include <weft/base.h>
 
 /* The same with a format; what is beyond 1,000 bytes is cut. */
 WEFT__DOOR __attribute__((format(printf, 3, 4))) void

@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include <weft/base.h>
-
 #include "atomic.h"
 #include "door.h"
+
+#include <weft/base.h>
 
 /* A thread as the seam sees it; the real one stores a pthread_t in `handle`. A value;
  * joined once by who started it. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sum.c: exact sums of doubles: carries, merging, and the one rounding at the end. The number and
  * its parts: <weft/sum.h>. */
-#include <weft/sum.h>
-
 #include <math.h>
 #include <stdbool.h>
+#include <weft/sum.h>
 
 enum { POSITIVE = WEFT_SUM_PARTS, NEGATIVE, NOT_A_NUMBER, PART_BITS = 32, LEAST_EXPONENT = -1075 };
 

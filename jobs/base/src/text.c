@@ -3,7 +3,6 @@
  * long as there is room for one. Errors are made in a buffer of their own: what they say may be of
  * the error that they replace. */
 #include "text.h"
-
 #include "utf8.h"
 
 #include <stdbool.h>

@@ -3,10 +3,10 @@
  * snprintf does; errors in words. For reports: nothing here is on the path of a frame. */
 #pragma once
 
+#include "door.h"
+
 #include <stdarg.h>
 #include <weft/base.h>
-
-#include "door.h"
 
 /* Owner: the caller, on its stack. `length` counts all text, also what did not fit. */
 typedef struct weft__text {

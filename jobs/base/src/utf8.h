@@ -3,11 +3,11 @@
  * it. Pure functions. */
 #pragma once
 
+#include "door.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "door.h"
 
 enum { WEFT__JSON_PIECE_BYTES = 8 };
 

@@ -4,11 +4,10 @@
 #include "heap.h"
 #include "sized.h"
 
-#include <weft/grid.h>
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <weft/grid.h>
 
 /* Loops over a grid share it between workers without atomics: each part of a loop writes entries
  * of its own. */
@@ -275,8 +274,6 @@ uint32_t weft_grid_runs_half(const weft_grid *grid, uint32_t cell,
     return list_runs(grid, cell, runs, true);
 }
 
-/* ---- sorting ---- */
-
 /* Sorts points into cells: a counting sort in two steps.
  *
  *     number  blocks  the cell of each point; how many points of the block each range of cells gets
@@ -493,8 +490,6 @@ static int sort(weft_job_context *job, void *argument, uint32_t first, uint32_t 
     for (uint32_t range = first; range < last; range++) BY_BYTES(b, sort_range, b, range)
     return 0;
 }
-
-/* ---- in one step ---- */
 
 /* Puts the points to the places where their cells begin, which move on. */
 __attribute__((always_inline)) static inline void put_points(const build *b, uint32_t *begins,

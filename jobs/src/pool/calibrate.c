@@ -5,8 +5,6 @@
  * Samples that ran on the owner's own CPU do not count: they took a switch of threads (3 us), and
  * workers with so small a budget fall asleep between two loops of a row. */
 #include "calibrate.h"
-
-#include "cpus.h"
 #include "pool_state.h"
 
 #define SAMPLES 15u

@@ -3,9 +3,8 @@
  * which are made when a number is used for the first time, with a ring of events where there are
  * some. Loops and children know nothing of it but the job WEFT__JOB_HOSTED. The protocol is in
  * guest.h. */
-#include "pool_state.h"
-
 #include "bits.h"
+#include "pool_state.h"
 
 #include <string.h>
 

@@ -39,9 +39,9 @@
  * the pool. */
 #pragma once
 
-#include <weft/jobs.h>
-
 #include "atomic.h"
+
+#include <weft/jobs.h>
 
 #ifndef WEFT__GUESTS_MAX
 #define WEFT__GUESTS_MAX 256u /* guests inside at once */

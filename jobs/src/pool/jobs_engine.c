@@ -4,9 +4,6 @@
  *
  * The rest of that header is where its subject is: pool_check.c, worker_child.c. */
 #include "jobs_engine.h"
-
-#include "invariant.h"
-#include "pool_state.h"
 #include "trace_rows.h"
 #include "zone_thread.h"
 

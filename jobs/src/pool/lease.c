@@ -2,7 +2,6 @@
 /* lease.c: threads that the host lends to a pool as workers, until they are taken back (edges P6,
  * P8, P9 of pool_state.h). */
 #include "park.h"
-#include "pool_state.h"
 #include "worker.h"
 
 /* A thread lent to the pool. Owner: weft_job_worker_run, on its stack. */

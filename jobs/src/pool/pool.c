@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.c: creation and destruction of a pool, its threads, frames and statistics. Lent threads of
  * the host are in lease.c, how workers look for work is in worker.c. */
-#include "file_problem.h"
-#include "pool_state.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bits.h"
 #include "calibrate.h"
-#include "cpus.h"
 #include "graph_compile.h"
 #include "log.h"
 #include "park.h"
@@ -19,6 +12,10 @@
 #include "text.h"
 #include "trace_rows.h"
 #include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define CAPACITY_MAX (UINT32_C(1) << 20)
 #define JOB_CAPACITY_MAX (UINT32_C(1) << 24)

@@ -4,7 +4,6 @@
  * Pending is decided by two sums of counters that only grow (P3 of pool_state.h), without a lock
  * and without stopping a worker. */
 #include "pool_check.h"
-
 #include "text.h"
 
 weft_result weft__pool_check_owner(const weft_job_context *context)

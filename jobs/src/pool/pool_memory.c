@@ -3,7 +3,6 @@
  * wiped, then the workers, what else every pool touches, and the arrays that are used from their
  * beginning on. */
 #include "pool_memory.h"
-
 #include "bits.h"
 
 /* Lays arrays out one after the other. Owner: the call. Without a base it only counts. */

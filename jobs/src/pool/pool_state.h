@@ -4,12 +4,9 @@
  * guest.h (threads that are no workers), users.h, cost.h, trace_file.h. */
 #pragma once
 
-#include "cost.h"
 #include "graph.h"
 #include "guest.h"
-#include "heap.h"
 #include "loop.h"
-#include "ticks.h"
 #include "trace_file.h"
 #include "users.h"
 #include "worker_state.h"
@@ -107,11 +104,4 @@ struct weft_job_pool {
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: as there */
-}
-
-/* Whether a thread besides the owner serves the pool (P9). */
-static inline bool weft__pool_has_others(weft_job_pool *pool)
-{
-    if (!pool->is_host_driven) return pool->worker_count > 1;
-    return at_load_sc(&pool->x_serving) != 0; /* P9 */
 }

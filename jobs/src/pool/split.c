@@ -5,7 +5,6 @@
  * and searches, and a row of loops that would be shared then wakes one. The predictions and the
  * back-off after a bad split are in cost.h. */
 #include "split.h"
-
 #include "label.h"
 #include "park.h"
 

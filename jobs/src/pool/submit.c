@@ -115,6 +115,12 @@ static weft_result submit(weft__submitter by, const submission *what, weft_job_h
     return WEFT_OK;
 }
 
+/* A guest has neither slots nor a deque that others look into: its jobs are injected. */
+static inline weft__submitter submitter_of(weft_job_context *context)
+{
+    return (weft__submitter){context->pool, context->guest == 0 ? context : NULL};
+}
+
 static weft_result submit_from(weft_job_context *worker, const submission *what,
                                weft_job_handle *out)
 {
@@ -122,7 +128,7 @@ static weft_result submit_from(weft_job_context *worker, const submission *what,
     weft_result result = check_desc(worker->pool, what->desc);
     if (result != WEFT_OK) return result;
     if (what->loop == NULL && what->desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
-    return submit(weft__submitter_of(worker), what, out);
+    return submit(submitter_of(worker), what, out);
 }
 
 static __attribute__((noinline)) weft_result

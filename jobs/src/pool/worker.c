@@ -6,8 +6,6 @@
  * the owner waits for a job another one with background work, so that a worker that feeds itself,
  * by continuations too, starves neither. The protocol of sleeping is in wake.h. */
 #include "worker.h"
-
-#include "invariant.h"
 #include "label.h"
 #include "park.h"
 #include "split.h"
@@ -179,9 +177,16 @@ static bool has_background(weft_job_context *worker)
     return false;
 }
 
+/* Whether a thread besides the owner serves the pool (P9). */
+static inline bool pool_has_others(weft_job_pool *pool)
+{
+    if (!pool->is_host_driven) return pool->worker_count > 1;
+    return at_load_sc(&pool->x_serving) != 0; /* P9 */
+}
+
 static bool run_background(weft_job_context *worker, weft__scope scope)
 {
-    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(worker->pool)) return false;
+    if (scope == WEFT__SCOPE_WAIT && pool_has_others(worker->pool)) return false;
     if (run_loop(worker, WEFT_JOB_BACKGROUND)) return true;
     if (!has_background(worker) || !may_run_background(worker, scope)) return false;
     if (run_own(worker, WEFT_JOB_BACKGROUND)) return true;
@@ -198,7 +203,7 @@ static bool run_background(weft_job_context *worker, weft__scope scope)
 static bool sees_background(weft_job_context *worker, weft__scope scope)
 {
     weft_job_pool *pool = worker->pool;
-    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(pool)) return false; /* P9 */
+    if (scope == WEFT__SCOPE_WAIT && pool_has_others(pool)) return false; /* P9 */
     if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->head.index)) return true;
     /* an old count costs nothing: who ends a background job looks for another itself */
     bool is_limited = scope == WEFT__SCOPE_WORKER &&
@@ -228,7 +233,7 @@ static bool run_in_turn(weft_job_context *worker, weft__scope scope, uint32_t tu
                         : at_load_rlx(&pool->x_injected[WEFT_JOB_CRITICAL]) != WEFT__JOB_NONE ||
                               at_load_rlx(&pool->x_injected[WEFT_JOB_NORMAL]) != WEFT__JOB_NONE;
     if (!is_there) return false;
-    if (weft__pool_has_others(pool)) give_next(worker);
+    if (pool_has_others(pool)) give_next(worker);
     if (turn == BACKGROUND_TURN) return run_background(worker, scope);
     return run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL);
 }

@@ -2,7 +2,6 @@
 /* worker_child.c: structured children on workers: starting, joining, and helping while waiting. The
  * protocol is in child.h. */
 #include "worker_child.h"
-
 #include "label.h"
 #include "park.h"
 

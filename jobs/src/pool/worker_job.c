@@ -2,7 +2,6 @@
 /* worker_job.c: submitted jobs on workers: where ready jobs go, running and ending them. The
  * protocol of slots, handles and dependencies is in job.h, submission in submit.c. */
 #include "worker_job.h"
-
 #include "park.h"
 #include "worker_child.h"
 

@@ -3,7 +3,6 @@
  * and ending them. What weft_job_wait does on its short way is inline. The protocol is in job.h. */
 #pragma once
 
-#include "invariant.h"
 #include "pool_state.h"
 
 /* Who submits: a worker, or a thread that is none (worker == NULL). Owner: the call, by value. */
@@ -11,12 +10,6 @@ typedef struct weft__submitter {
     weft_job_pool *pool;
     weft_job_context *worker;
 } weft__submitter;
-
-/* A guest has neither slots nor a deque that others look into: its jobs are injected. */
-static inline weft__submitter weft__submitter_of(weft_job_context *context)
-{
-    return (weft__submitter){context->pool, context->guest == 0 ? context : NULL};
-}
 
 /* ---- slots and edges; NONE: none is free */
 

@@ -5,7 +5,6 @@
  * An unknown loop measures itself: it runs growing parts inline, and what is left is split as soon
  * as it is predicted to pay. */
 #include "worker_loop.h"
-
 #include "label.h"
 #include "park.h"
 #include "split.h"
@@ -292,6 +291,14 @@ static __attribute__((noinline, cold)) weft_result failed_small(int own_code, in
     return WEFT_JOB_FAILED;
 }
 
+/* Asks for what the next calls on the owner will read; harmless on any other worker. */
+static inline void worker_prefetch(const weft_job_context *worker)
+{
+    __builtin_prefetch((const char *)worker - WEFT__ALIVE_BYTES);
+    __builtin_prefetch(&worker->children.bottom);
+    __builtin_prefetch(&worker->stats.x_loops_inlined);
+}
+
 /* The way of a small loop is a straight line in one page: after 20 ms of idleness the processor
  * has forgotten code, data, translations and branches. Each new page costs 330 ns
  * (docs/notes/jobs.md), and a jump that was not expected waits for the memory it depends on
@@ -300,7 +307,7 @@ __attribute__((aligned(1024))) weft_result weft_job_for(weft_job_context *worker
                                                         const weft_job_for_desc *desc, int *code)
 {
     if (__builtin_expect(worker == NULL, 0)) return WEFT_INVALID_ARGUMENT;
-    weft__worker_prefetch(worker);
+    worker_prefetch(worker);
     bool is_wrong =
         desc == NULL || desc->fn == NULL || (unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT;
     if (__builtin_expect(is_wrong, 0)) return WEFT_INVALID_ARGUMENT;

@@ -9,13 +9,7 @@
  * than the program's own nesting plus one, and a wait never runs unrelated work. */
 #pragma once
 
-#include <assert.h>
-#include <stddef.h>
-
-#include <weft/jobs.h>
-
 #include "child.h"
-#include "deque.h"
 #include "job.h"
 #include "jobs_engine.h"
 #include "trace.h"
@@ -118,12 +112,4 @@ static_assert(offsetof(weft_job_context, children) == 128, "thieves write apart"
 static inline bool weft__worker_is_forked(const weft_job_context *worker)
 {
     return at_load_rlx(worker->alive) == 0; /* relaxed: changes only by fork */
-}
-
-/* Asks for what the next calls on the owner will read; harmless on any other worker. */
-static inline void weft__worker_prefetch(const weft_job_context *worker)
-{
-    __builtin_prefetch((const char *)worker - WEFT__ALIVE_BYTES);
-    __builtin_prefetch(&worker->children.bottom);
-    __builtin_prefetch(&worker->stats.x_loops_inlined);
 }

@@ -2,7 +2,6 @@
 /* zone_thread.c: see zone_thread.h: a word per thread, written where a thread begins or ends to use
  * a context; weft__zones_to is declared in jobs_engine.h. */
 #include "zone_thread.h"
-
 #include "jobs_engine.h"
 
 static weft_job_context **zones(void)

@@ -33,13 +33,9 @@
  *       "not hosted" and then takes the entry took none of a guest's */
 #pragma once
 
-#include <assert.h>
+#include "deque.h"
 
 #include <weft/jobs.h>
-
-#include "atomic.h"
-#include "deque.h"
-#include "invariant.h"
 
 enum { WEFT__CHILD_READY, WEFT__CHILD_WAITED, WEFT__CHILD_DONE };
 #define WEFT__CHILD_NO_THIEF UINT32_MAX

@@ -27,12 +27,10 @@
  * that the same loop may run from two jobs at once. */
 #pragma once
 
-#include <assert.h>
-
-#include <weft/jobs.h>
-
-#include "atomic.h"
 #include "ticks.h"
+
+#include <assert.h>
+#include <weft/jobs.h>
 
 #define WEFT__COST_FRACTION_BITS 10 /* cost of one item: ticks / 1024 */
 #define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)

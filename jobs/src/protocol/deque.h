@@ -20,11 +20,10 @@
  *   D4  push: sc store of bottom             <-> a sleeper's check for work (edge W1 of wake.h) */
 #pragma once
 
-#include <assert.h>
-
 #include "atomic.h"
 #include "invariant.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #define WEFT__DEQUE_NONE UINT32_MAX

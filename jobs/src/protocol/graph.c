@@ -2,7 +2,6 @@
 /* graph.c: the protocol of graph.h: arriving, publishing, claiming. Compiling graphs is in
  * graph_compile.c, the workers' side in worker.c. */
 #include "graph.h"
-
 #include "bits.h"
 #include "invariant.h"
 

@@ -30,9 +30,6 @@
  * notifies: workers may have looked in between. */
 #pragma once
 
-#include <weft/jobs.h>
-
-#include "atomic.h"
 #include "cost.h"
 #include "heap.h"
 

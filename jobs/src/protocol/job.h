@@ -24,13 +24,10 @@
  * A job that failed and has a handle is not recycled by its runner but by who collects the code. */
 #pragma once
 
-#include <assert.h>
-
-#include <weft/jobs.h>
-
-#include "atomic.h"
-#include "invariant.h"
 #include "slots.h"
+
+#include <assert.h>
+#include <weft/jobs.h>
 
 #define WEFT__JOB_NONE UINT32_MAX
 #define WEFT__JOB_HOSTED (UINT32_MAX - 1) /* none either: part of what a guest runs (guest.h) */

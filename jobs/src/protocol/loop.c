@@ -2,7 +2,6 @@
 /* loop.c: the loop table of loop.h: entries, ranges, joining and leaving. Knows nothing of workers
  * beyond their numbers; worker_loop.c runs the parts. */
 #include "loop.h"
-
 #include "bits.h"
 #include "invariant.h"
 

@@ -29,12 +29,10 @@
  *   L7  recycle: or of x_free (release)              -> open: CAS of x_free (acquire) */
 #pragma once
 
-#include <weft/jobs.h>
-
-#include "atomic.h"
 #include "heap.h"
-#include "os.h"
 #include "wake.h"
+
+#include <weft/jobs.h>
 
 /* A participant claims at least this part of what is left of its range. */
 #define WEFT__LOOP_SHARE 8u

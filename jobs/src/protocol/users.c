@@ -4,10 +4,9 @@
  * Doubly linked through the users themselves, so that adding and removing neither allocates nor
  * searches. */
 #include "users.h"
+#include "invariant.h"
 
 #include <stdio.h>
-
-#include "invariant.h"
 
 void weft__users_add(weft__pool_users *users, weft__pool_user *user, const char *name)
 {

@@ -3,7 +3,6 @@
  * The bitmap and the count of searchers share a cache line that is read on every publish and
  * written only when a worker changes between working, searching and sleeping. */
 #include "wake.h"
-
 #include "bits.h"
 
 void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,

@@ -26,9 +26,6 @@
  * the bit (and wakes), or neither, and then the sleeper's last look (W1) sees the work. */
 #pragma once
 
-#include <weft/base.h>
-
-#include "atomic.h"
 #include "cpus.h"
 #include "os.h"
 

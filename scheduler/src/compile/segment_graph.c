@@ -9,11 +9,9 @@
  * chain of others implies are left out. A plan is made when it is first wanted, then kept until the
  * schedule is compiled again. */
 #include "segment_graph.h"
+#include "registry.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "registry.h"
 
 #define SYSTEMS_MOST 4096u /* the sets of bits grow with the square */
 #define EDGES_MOST 64u     /* of a task: above that its stages are run one after the other */

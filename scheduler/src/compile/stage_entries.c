@@ -9,7 +9,6 @@
 #include "stage_entries.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Making the entries of one stage. Owner: weft__stage_entries_make, on its stack. */
 typedef struct making {
@@ -122,11 +121,6 @@ static bool is_fused(const weft__system *system)
     return (system->scheduler->nodes[system->position].traits & WEFT__STAGING_FUSABLE) != 0;
 }
 
-static uint32_t slices_of(const weft__chunk *chunk)
-{
-    return weft__chunk_slices(chunk);
-}
-
 /* Systems whose chunks are listed together: of a task, or of the stage. A value. */
 typedef struct system_list {
     weft__system **systems;
@@ -195,7 +189,7 @@ static void bind_fused_chunks(making *m, const system_list *list, weft__entry *e
 
 static uint32_t items_of(const weft__entry *entry)
 {
-    if (entry->kind == WEFT__ENTRY_CHUNK) return slices_of(entry->bindings[0].slice.chunk);
+    if (entry->kind == WEFT__ENTRY_CHUNK) return weft__chunk_slices(entry->bindings[0].slice.chunk);
     if (entry->kind == WEFT__ENTRY_RANGE) return entry->system->range_count;
     return 1;
 }

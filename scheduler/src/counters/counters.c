@@ -2,15 +2,12 @@
 /* counters.c: the part of the counters that every library has: the environment's wish, the figures
  * of a system, the report at the end of a world. */
 #include "counters.h"
-
-#include "ecs_engine.h"
 #include "log.h"
 #include "registry.h"
 #include "sized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 weft__counter_wish weft__counters_asked(const weft_log *log, uint32_t *percent)
 {

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "scheduler_state.h"
-#include "text.h"
 
 /* What the environment asks for (WEFT_COUNTERS): scheduler->counter_wish; *percent: of the time
  * that counting may take (WEFT_COUNTERS_SHARE), 0: any. */

@@ -20,15 +20,12 @@
  *   E1  kernel: lock odd, fields, lock even -> thread: acquire of lock, of fields, of lock; the
  *       kernel writes on the processor of the thread, in between two of its instructions */
 #include "counters.h"
-#include "os.h"
 #include "os_perf.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <weft/schedule.h>
 
 typedef enum weft__rung {
     WEFT__RUNG_UNTRIED, /* the worker has run nothing */

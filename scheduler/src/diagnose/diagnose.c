@@ -7,12 +7,10 @@
  * for the same value are named, whether or not they met this time. When a list cannot grow, the
  * rest of it goes unwatched. */
 #include "diagnose.h"
-
 #include "registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- keeping and reporting mistakes ----
  *
@@ -223,8 +221,6 @@ uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32
         out[i] = scheduler->mistakes.at[i];
     return scheduler->mistakes.count;
 }
-
-/* ---- calls of systems ---- */
 
 /* What a thread is doing. Owner: that thread, and it alone. */
 typedef struct doing {
@@ -518,8 +514,6 @@ void weft__diagnose_effects(weft__scheduler *scheduler, const weft__command_segm
     }
     if (violation.what != NULL) violate(&scheduler->workers[0], &violation);
 }
-
-/* ---- look-ups that meet the rows of other slices ---- */
 
 /* Rows of a lower depth are done when those of a system by depth run. */
 static bool is_of_lower_level(const weft__system *system, const weft__chunk *chunk,
@@ -864,8 +858,6 @@ static void watch_report(weft__scheduler *scheduler)
         guard->strays.count = 0;
     }
 }
-
-/* ---- all of a step ---- */
 
 void weft__diagnose_report(weft__scheduler *scheduler)
 {

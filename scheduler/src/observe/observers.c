@@ -3,19 +3,13 @@
  * by its observers; that of all entities tells which are new. A watch that loses its last observer
  * goes. Owner, between steps. */
 #include "observers.h"
-
 #include "diagnose.h"
-#include "ecs_engine.h"
 #include "observe_engine.h"
 #include "registry.h"
 #include "scheduler.h"
 #include "utf8.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include <weft/observer.h>
-#include <weft/relation.h>
 
 /* Values are as aligned as any component is. */
 typedef struct value_line {

@@ -3,7 +3,6 @@
  * points. See staging.h. To place 1,000 systems in a few milliseconds only pairs that share a
  * component with a write are tested, and only if the result could move the later one. */
 #include "staging.h"
-
 #include "bits.h"
 #include "hash.h"
 #include "invariant.h"
@@ -11,7 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
 #include <weft/system.h>
 
 /* ---- order ----

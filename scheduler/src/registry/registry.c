@@ -5,12 +5,7 @@
  * A handle is slot | generation << 16. What a system is made of and who frees it:
  * setup/system.c. */
 #include "registry.h"
-
-#include "invariant.h"
 #include "os.h"
-
-#include <assert.h>
-#include <string.h>
 
 static_assert(WEFT__SLOT_BITS == 16, "a handle has 16 bits of generation");
 

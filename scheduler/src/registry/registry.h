@@ -8,9 +8,6 @@
 #pragma once
 
 #include "scheduler_state.h"
-#include "version_renewal.h"
-
-#include <stdbool.h>
 
 weft__scheduler *weft__scheduler_of(const weft_world *world); /* NULL when there is none */
 /* NULL (error set) when the handle names no system. */

@@ -7,15 +7,13 @@
  * read it, and write only their own weft__worker, columns they were given and change versions. */
 #pragma once
 
-#include <weft/schedule.h>
-
 #include "ecs_engine.h"
-#include "jobs_engine.h"
-#include "list.h"
 #include "pile.h"
 #include "run_choice.h"
 #include "staging.h"
 #include "text.h"
+
+#include <weft/schedule.h>
 
 #define WEFT__NAME_LIMIT 64
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */

@@ -4,19 +4,16 @@
  *
  * It lies in the extension of the world; queries are freed by the storage after it. */
 #include "scheduler.h"
-
 #include "compile.h"
 #include "counters.h"
 #include "diagnose.h"
 #include "dispatch.h"
-#include "ecs_engine.h"
 #include "hash_log.h"
 #include "registry.h"
 #include "sized.h"
 #include "utf8.h"
 
 #include <float.h>
-#include <string.h>
 
 /* ---- lists of descriptions ----
  *

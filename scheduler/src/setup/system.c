@@ -14,7 +14,6 @@
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
-#include <weft/relation.h>
 
 /* ---- creating and destroying ---- */
 

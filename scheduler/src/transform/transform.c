@@ -6,16 +6,14 @@
  * back, so that every instruction works on four of them; then each is multiplied by the matrix of
  * its parent, row by row. Vectors of four floats are what every x86-64 and ARM64 has; sums are in a
  * fixed order and not contracted, so results are the same on all. */
-#include <weft/finder.h>
-#include <weft/relation.h>
-#include <weft/transform.h>
-#include <weft/type.h>
-
 #include "error.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
+#include <weft/relation.h>
+#include <weft/transform.h>
+#include <weft/type.h>
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef int v4i __attribute__((vector_size(16)));

@@ -97,8 +97,6 @@ static double draw_real(scene *s)
     return (double)(int64_t)draw_from(&s->random) * 0x1p-63;
 }
 
-/* ---- digests: FNV-1a, by bytes ---- */
-
 static uint64_t digest(uint64_t hash, const void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

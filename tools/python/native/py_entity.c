@@ -319,8 +319,6 @@ PyObject *weft_py_entity_is_enabled(World *self, PyObject *arguments)
     return world == NULL ? NULL : PyBool_FromLong(weft_entity_is_enabled(world, entity, component));
 }
 
-/* ---- kinds ---- */
-
 /* (entities, component, bytes of a value). */
 PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments);
 PyObject *weft_py_entity_set_shared(World *self, PyObject *arguments)

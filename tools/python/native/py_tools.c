@@ -116,8 +116,6 @@ PyObject *weft_py_clear_references(World *self, PyObject *unused)
     return result != WEFT_OK ? weft_py_fail(self, result) : PyLong_FromUnsignedLongLong(cleared);
 }
 
-/* ---- archetypes ---- */
-
 static const figure archetype_figures[] = {
 #define ARCHETYPE(name) FIGURE(weft_archetype_stats, name)
     ARCHETYPE(entities),   ARCHETYPE(capacity),     ARCHETYPE(bytes),
@@ -235,8 +233,6 @@ PyObject *weft_py_system_remove(World *self, PyObject *arguments)
     const weft_result result = weft_system_destroy(self->world, system);
     return result != WEFT_OK ? weft_py_fail(self, result) : Py_NewRef(Py_True);
 }
-
-/* ---- the schedule of systems in C ---- */
 
 /* (measured, parallel, fused): options. */
 PyObject *weft_py_schedule_set(World *self, PyObject *arguments)

@@ -6,13 +6,11 @@
 #pragma once
 
 #include "scene_tree.h"
-
 #include "text.h"
 #include "value_read.h"
 
-#include <weft/world.h>
-
 #include <math.h>
+#include <weft/world.h>
 
 /* ---- the components that a scene may use: a copy of what the world knows of them, which any
  * thread reads; made with the scene, constant ---- */

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <unistd.h>

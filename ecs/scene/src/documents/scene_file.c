@@ -6,8 +6,6 @@
  * read when they are baked. Grammar: docs/guide/scenes.md. Before that what all of the scene uses:
  * mistakes as text, in the form of weft_error. */
 #include "scene_file.h"
-
-#include "hash.h"
 #include "hash_lanes.h"
 #include "text.h"
 #include "utf8.h"
@@ -16,11 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- mistakes ---- */
 
 bool weft__problem_add_value(weft__pile *arena, weft__problem **list, const char *object,
                              const weft_error *error)

@@ -11,11 +11,10 @@
 #include "pile.h"
 #include "table.h"
 
-#include <weft/scene.h>
-
 #include <pthread.h>
 #include <stdarg.h>
 #include <time.h>
+#include <weft/scene.h>
 
 /* ---- memory: NULL and false mean that it was refused; one thread per list or pile ---- */
 

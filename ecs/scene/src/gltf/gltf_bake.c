@@ -7,10 +7,9 @@
 #include "error.h"
 #include "gltf_source.h"
 
-#include <weft/scene_gltf.h>
-
 #include <math.h>
 #include <string.h>
+#include <weft/scene_gltf.h>
 
 /* ---- places ---- */
 
@@ -532,8 +531,6 @@ static bool fill_animation(building *b, const weft__gltf_value *json)
         if (is_of_node(b->file, at) && !fill_channel(b, &all[filled++], at)) return false;
     return all != NULL;
 }
-
-/* ---- components ---- */
 
 static const weft_field mesh_members[] = {WEFT_FIELD(GltfMesh, mesh)};
 static const weft_type mesh_type = WEFT_TYPE(GltfMesh, mesh_members);

@@ -11,10 +11,9 @@
  * What tools ask of links that they did not start is here: a list of those of the process under a
  * lock of its own, because worlds have different owners, and the last conflicts as text, because
  * what a conflict points to lives as long as the call that tells it. */
-#include "live_state.h"
-
 #include "error.h"
 #include "hash.h"
+#include "live_state.h"
 #include "unmake.h"
 
 #include <stdio.h>
@@ -152,16 +151,12 @@ static weft__live_image *image_make(weft_live *live, uint32_t index, uint32_t nu
     return image;
 }
 
-/* ---- a bake ---- */
-
 /* One bake. On the stack. */
 typedef struct baking {
     weft_live *live;
     weft__live_set *set;
     uint32_t seen; /* entities that were known, and those that came */
 } baking;
-
-/* ---- what was known ---- */
 
 /* The number of an entity, from 1; 0: it is not known. */
 static uint32_t known_number(const weft_live *live, uint64_t key)
@@ -398,8 +393,6 @@ static void watch_stop(weft_live *live)
     weft__file_watch_close(&live->watch);
     live->has_thread = false;
 }
-
-/* ---- which there are ---- */
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static weft_live *list; /* guarded by list_lock; in order of their start */
@@ -646,15 +639,11 @@ const char *weft_live_document_at(const weft_live *live, uint32_t index)
     return live == NULL || index >= live->desc.path_count ? NULL : live->paths[index];
 }
 
-/* ---- conflicts ---- */
-
 const char *weft_live_conflict_at(const weft_live *live, uint32_t index)
 {
     if (live == NULL || index >= live->conflict_count || index >= WEFT__CONFLICTS_KEPT) return NULL;
     return live->conflicts[(live->conflict_count - 1 - index) % WEFT__CONFLICTS_KEPT];
 }
-
-/* ---- objects ---- */
 
 size_t weft_live_explain(weft_live *live, const char *path, bool is_json, char *text,
                          size_t capacity)

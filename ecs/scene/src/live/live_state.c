@@ -13,22 +13,20 @@
  * LL1  list: set linked under the lock, add of x_waiting -> apply: load of x_waiting, then the
  *      lock. The load alone only says whether to look */
 #include "live_state.h"
-
 #include "error.h"
 #include "field.h"
 #include "hash.h"
 #include "sized.h"
 #include "unmake.h"
 #include "utf8.h"
-#include "world_front.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <weft/relation.h>
 
 weft_result weft__live_refuse(const weft_live *live, const char *what)
 {
-    if (weft__callback_runs(live->world)) return weft__error_busy(live->world, what);
+    if ((weft__front(live->world)->busy & WEFT__BUSY_CALLBACK) != 0)
+        return weft__error_busy(live->world, what);
     return weft__refuse_systems(live->world, what, "do it after the step");
 }
 
@@ -189,8 +187,6 @@ weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity)
     }
     return NULL;
 }
-
-/* ---- applying ---- */
 
 /* One object that changes. On the stack. */
 typedef struct applying {

@@ -9,8 +9,6 @@
 #include <weft/live.h>
 #include <weft/snapshot.h>
 
-#include <pthread.h>
-
 /* A component that both worlds know. Owner: the link; constant. */
 typedef struct weft__live_type {
     weft_component component;        /* of the world that is followed; null: not there */

@@ -7,12 +7,10 @@
  * values, with references led to the new entities and blobs. A fill that fails takes back what it
  * made. */
 #include "image.h"
-
 #include "error.h"
 #include "unmake.h"
 #include "utf8.h"
 
-#include <string.h>
 #include <weft/buffers.h>
 #include <weft/relation.h>
 #include <weft/snapshot.h>
@@ -42,8 +40,6 @@ void weft__imaging_free(weft__imaging *m)
     WEFT__SCENE_FREE(m->memory, &m->places);
     WEFT__SCENE_FREE(m->memory, &m->values);
 }
-
-/* ---- references ---- */
 
 uint32_t weft__reference_node(const weft__tree *tree, uint32_t node, uint32_t reference,
                               uint32_t *number)
@@ -364,8 +360,6 @@ static bool world_refused(fill *f)
 {
     return refuse(f, weft_world_error(f->world)->code);
 }
-
-/* ---- components of the world ---- */
 
 static bool map_component(fill *f, uint32_t id)
 {

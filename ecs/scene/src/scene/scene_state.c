@@ -8,16 +8,13 @@
  * bake. An explanation of an object has its layers, what its bakers read, what they made, why they
  * ran in the last bake. See weft/scene.h. */
 #include "scene_state.h"
-
 #include "error.h"
 #include "hash.h"
 #include "sized.h"
-#include "text.h"
 #include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <weft/snapshot.h>
 
 /* ---- begin and end ---- */

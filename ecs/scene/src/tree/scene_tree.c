@@ -6,12 +6,10 @@
  * Order of strength: the inner prefab, the outer prefab, the object, "with" of the object. An
  * override is there exactly when it is written. See scene_tree.h. */
 #include "scene_tree.h"
-
 #include "hash.h"
 #include "json_pull.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files, uint32_t limit)
 {
@@ -209,8 +207,6 @@ uint64_t weft__node_property(const weft__tree *tree, uint32_t node, const char *
     return hash;
 }
 
-/* ---- documents and prefabs become nodes ---- */
-
 #define CHAIN_MOST 32u
 
 /* An expansion of a root: the prefabs that are being applied, the outermost first. On the stack. */
@@ -221,8 +217,6 @@ typedef struct expansion {
     uint32_t depth;
     uint32_t root;
 } expansion;
-
-/* ---- mistakes ---- */
 
 __attribute__((format(printf, 5, 6))) static void fail(expansion *e, uint32_t node,
                                                        const weft__scene_file *file, const char *at,
@@ -237,8 +231,6 @@ __attribute__((format(printf, 5, 6))) static void fail(expansion *e, uint32_t no
         !weft__problem_add(&e->tree->arena, &e->tree->problems, &spot, format, arguments);
     va_end(arguments);
 }
-
-/* ---- nodes ---- */
 
 static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const char *name,
                          uint32_t name_bytes)

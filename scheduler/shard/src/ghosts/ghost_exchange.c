@@ -11,12 +11,11 @@
  * rows come and leave, entities are added and taken at the end and all values written again. So a
  * ghost's handle means nothing from one exchange to the next. */
 #include "ghost_exchange.h"
-
-#include <stdlib.h>
-
 #include "messages.h"
 #include "row_pack.h"
 #include "shard_clock.h"
+
+#include <stdlib.h>
 
 /* The ghosts of a sector that have the same components. */
 typedef struct ghost_kind {

@@ -6,13 +6,11 @@
  * a stub in place, so handles stay. The sweep marks what references lead to and ends the other
  * stubs. */
 #include "arrival.h"
-
-#include <stdlib.h>
-#include <weft/buffers.h>
-#include <weft/relation.h>
-
 #include "messages.h"
 #include "world_view.h"
+
+#include <weft/buffers.h>
+#include <weft/relation.h>
 
 /* ---- stubs ---- */
 

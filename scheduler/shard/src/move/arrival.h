@@ -10,7 +10,6 @@
 #pragma once
 
 #include "row_block.h"
-#include "shard_state.h"
 
 /* Turns `count` rows into their stubs. Called again after an error it does the rest. */
 weft_result weft__stubs_leave(weft_shard *shard, const weft_entity *entities, const uint64_t *gids,

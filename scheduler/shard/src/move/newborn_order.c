@@ -2,15 +2,14 @@
 /* newborn_order.c: see newborn_order.h. Colours are 64-bit hashes: two that should differ are equal
  * once in 2^64 pairs, and then only the number of a row is another. */
 #include "newborn_order.h"
-
-#include <stdlib.h>
-#include <weft/buffers.h>
-
 #include "archetype_state.h"
 #include "hash.h"
 #include "messages.h"
 #include "row_block.h"
 #include "row_pack.h"
+
+#include <stdlib.h>
+#include <weft/buffers.h>
 
 /* A reference to a new row. A value. */
 typedef struct weft__newborn_edge {

@@ -15,16 +15,12 @@
  *
  * All that can fail because of what rows are happens before they come and leave. */
 #include "sector_move.h"
-
-#include <stdlib.h>
-
 #include "archetype_state.h"
 #include "arrival.h"
 #include "messages.h"
 #include "newborn_order.h"
 #include "observe_engine.h"
 #include "row_pack.h"
-#include "world_front.h"
 
 struct key_run;
 struct key_row;

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "row_block.h"
-#include "shard_state.h"
 
 struct weft__gid_pair;
 

@@ -5,16 +5,12 @@
  * all-to-all, then bytes by a round of messages between those that have something to say. The last
  * failure is kept for the process, as the ranks of a run are processes. */
 #include "messages.h"
+#include "hash.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <weft/ranks.h>
-
-#include "hash.h"
-#include "text.h"
 
 static weft_error last;
 

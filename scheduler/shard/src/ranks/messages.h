@@ -7,9 +7,9 @@
  * calls are marked so. */
 #pragma once
 
-#include <weft/base.h>
-
 #include "byte_list.h"
+
+#include <weft/base.h>
 
 /* Collective. `communicator`: an MPI_Comm; NULL: that of all processes. */
 weft_result weft__transport_start(const void *communicator, int *argc, char ***argv);

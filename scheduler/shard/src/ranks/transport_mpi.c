@@ -9,11 +9,11 @@
  *
  * A rank that ends without MPI_Finalize, or by a signal, makes mpirun end the run; where a launcher
  * does not, the next call on another rank returns an error, or waits (ULFM is not needed). */
+#include "messages.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "messages.h"
 
 #define PIECE_WORDS (UINT64_C(1) << 30)
 

@@ -5,13 +5,10 @@
  * Gids are sorted by a counting sort for each byte in which keys differ, from the least one up.
  * Sorted input, the most frequent one, is seen by the pass that compares. */
 #include "row_pack.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "hash.h"
 #include "messages.h"
-#include "world_front.h"
+
+#include <stdlib.h>
 
 /* Bits in which keys differ; *is_sorted: whether they ascend. */
 static uint64_t differing_bits(const weft__gid_pair *pairs, uint32_t count, bool *is_sorted)

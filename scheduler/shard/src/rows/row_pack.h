@@ -7,8 +7,6 @@
  * or moved. */
 #pragma once
 
-#include <stdint.h>
-
 #include "shard_state.h"
 
 /* A value; pairs are owned by the caller, one thread. */

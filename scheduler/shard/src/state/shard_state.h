@@ -5,11 +5,10 @@
  * exchanges change packs only while no other system runs (EXCLUSIVE). */
 #pragma once
 
-#include <weft/shard.h>
-#include <weft/snapshot.h>
-
 #include "sector_map.h"
 #include "world_front.h"
+
+#include <weft/snapshot.h>
 
 /* Tags of rounds that may be open at once, and of others. */
 enum { WEFT__TAG_GHOSTS = 2, WEFT__TAG_NAMES, WEFT__TAG_NAMED, WEFT__TAG_ROWS, WEFT__TAG_DEATHS };

@@ -22,25 +22,20 @@
  * Hashing: sums mod 2^64 of the hashes of rows, which are exact in any order and on any number of
  * ranks. Rows are hashed as blocks, as they would travel: references are gids. */
 #include "checkpoint.h"
+#include "arrival.h"
+#include "file_problem.h"
+#include "ghost_exchange.h"
+#include "hash.h"
+#include "messages.h"
+#include "row_pack.h"
+#include "sector_move.h"
+#include "world_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include "arrival.h"
-#include "evolution.h"
-#include "file_problem.h"
-#include "ghost_exchange.h"
-#include "hash.h"
-#include "messages.h"
-#include "os.h"
-#include "os_file.h"
-#include "row_pack.h"
-#include "sector_move.h"
-#include "world_view.h"
 
 /* ---- rows by sector ---- */
 
@@ -219,8 +214,6 @@ weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2])
     out[1] = sums[1];
     return WEFT_OK;
 }
-
-/* ---- checkpoints ---- */
 
 #define CHECKPOINT_MAGIC UINT64_C(0x6472616873746677) /* "wftshard" */
 #define CHECKPOINT_VERSION UINT64_C(2)
@@ -440,8 +433,6 @@ weft_result weft_shard_save(weft_shard *shard, const char *path)
     weft__bytes_free(&s.sections);
     return result;
 }
-
-/* ---- loading ---- */
 
 /* Memory of one load. */
 typedef struct loading {

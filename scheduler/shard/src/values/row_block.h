@@ -20,7 +20,6 @@
 
 #include "byte_list.h"
 #include "chunk_state.h"
-#include "component_type.h"
 #include "evolution.h"
 #include "shard_state.h"
 

@@ -147,8 +147,6 @@ uint32_t weft__entity_relate(weft__session *session, const weft__request *reques
     return tell(session, result, entity, out);
 }
 
-/* ---- into documents ---- */
-
 /* The text of the value at a path, to be freed; NULL: there is none, and the answer says so. */
 static char *value_text(const weft__session *session, weft_entity entity, const char *component,
                         const char *path_text, weft__wire *out)

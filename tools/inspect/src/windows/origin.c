@@ -97,8 +97,6 @@ static bool of_scene(const weft__session *session, weft_entity entity, char *tex
     return write_place(explanation, path, text);
 }
 
-/* ---- sections ---- */
-
 static bool of_streams(const weft__session *session, weft_entity entity, char *text,
                        weft__wire *out)
 {

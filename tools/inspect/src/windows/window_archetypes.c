@@ -168,8 +168,6 @@ uint32_t weft__archetypes_window(weft__session *session, const weft__request *re
     return 200;
 }
 
-/* ---- one archetype ---- */
-
 static void write_component(const weft__session *session, weft_component component, weft__wire *out)
 {
     const weft_component_desc *info = weft_component_info(session->world, component);

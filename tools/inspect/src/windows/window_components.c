@@ -69,8 +69,6 @@ static void count_access(void *user, weft_system system, const weft_lookup *touc
         of->readers++;
 }
 
-/* ---- all types ---- */
-
 static void add_type(const weft__session *session, weft_component component, const counts *of,
                      weft__wire *out)
 {

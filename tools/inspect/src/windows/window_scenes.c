@@ -10,8 +10,6 @@
 
 enum { SECTIONS_SHOWN = 400, TOLD_MAX = 100, MISTAKES_MAX = 8 }; /* how many there are is told */
 
-/* ---- a scene that was baked ---- */
-
 static void add_problems(weft_scene *scene, weft__wire *out)
 {
     const uint32_t count = weft_scene_mistakes(scene, NULL, 0);
@@ -52,8 +50,6 @@ static void add_scene(weft_scene *scene, weft__wire *out)
     weft__wire_close(out, '}');
     add_problems(scene, out);
 }
-
-/* ---- live links ---- */
 
 static void add_link(weft_live *live, weft__wire *out)
 {
@@ -171,8 +167,6 @@ static weft_result stream_request(const weft__session *session, const weft__requ
     free(streams);
     return result;
 }
-
-/* ---- the window ---- */
 
 uint32_t weft__scenes_window(weft__session *session, const weft__request *request, weft__wire *out)
 {

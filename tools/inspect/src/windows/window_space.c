@@ -307,8 +307,6 @@ uint32_t weft__points_window(weft__session *session, const weft__request *reques
     return 200;
 }
 
-/* ---- the nearest ---- */
-
 /* Keeps the nearest in order; numbers[0..2] of element NEAREST are where to look from, numbers[3]
  * of the others their distances. */
 static void take_near(const weft__session *session, view *v, weft_entity entity)

@@ -52,8 +52,6 @@ uint32_t weft__export_window(weft__session *session, const weft__request *reques
     return 200;
 }
 
-/* ---- jobs ---- */
-
 static void add_counts(const weft_job_stats *stats, weft__wire *out)
 {
     weft__wire_count(out, "submitted", stats->submitted);
