@@ -278,15 +278,6 @@ static uint64_t *keys_sort(uint64_t *keys, uint64_t *other, uint32_t count)
     return keys;
 }
 
-/* Drops keys that stand twice in sorted ones; returns how many there are. */
-static uint32_t keys_unique(uint64_t *keys, uint32_t count)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (n == 0 || keys[i] != keys[n - 1]) keys[n++] = keys[i];
-    return n;
-}
-
 static uint32_t keys_chunks(const weft__batch *batch)
 {
     uint32_t chunks = 0;
@@ -299,7 +290,11 @@ static bool batch_sort(weft__batch *batch)
 {
     uint64_t *keys = keys_sort(batch->keys, batch->keys + batch->key_capacity, batch->key_count);
     batch->sorted = keys;
-    batch->key_count = keys_unique(keys, batch->key_count);
+    /* keys that stand twice */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < batch->key_count; i++)
+        if (n == 0 || keys[i] != keys[n - 1]) keys[n++] = keys[i];
+    batch->key_count = n;
     return lists_take(batch->change, 0, batch->key_count);
 }
 

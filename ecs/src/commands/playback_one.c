@@ -142,19 +142,14 @@ static const weft__command_segment *segment_of(const reading *r)
     return &r->playback->segments[r->segment];
 }
 
-static void step(reading *r)
-{
-    r->command = weft__command_next(&r->cursor);
-    while (r->command == NULL && ++r->segment < r->end) {
-        r->cursor = weft__command_begin(segment_of(r));
-        r->command = weft__command_next(&r->cursor);
-    }
-}
-
 static void advance(reading *r)
 {
     do {
-        step(r);
+        r->command = weft__command_next(&r->cursor);
+        while (r->command == NULL && ++r->segment < r->end) {
+            r->cursor = weft__command_begin(segment_of(r));
+            r->command = weft__command_next(&r->cursor);
+        }
     } while (r->command != NULL && weft__command_is_made(r->command));
 }
 

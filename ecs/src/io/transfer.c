@@ -88,16 +88,6 @@ static weft_entity handle_follow(const transfer *t, weft_entity entity)
     return moves ? t->ids[location & ~TRANSFER_MOVES] : WEFT__NO_ENTITY;
 }
 
-/* Copies the last error of the source to the destination, where the caller looks. */
-static weft_result transfer_failed(transfer *t, weft_result result)
-{
-    if (result == WEFT_OK) return WEFT_OK;
-    const uint64_t number = t->to->error->number + 1; /* it counts the failures of each world */
-    *t->to->error = *t->from->error;
-    t->to->error->number = number;
-    return result;
-}
-
 /* Destination rows of a part: calls `visit` for every span with the number of its first row among
  * the rows of the part; ends when it returns false. */
 static bool transfer_spans(transfer *t, uint32_t part,
@@ -542,31 +532,6 @@ static weft_result transfer_shared_check(transfer *t)
     return result;
 }
 
-/* New values are the destination's from here on: the source lets go of them without its hook. */
-static void transfer_shared_commit(transfer *t)
-{
-    for (uint32_t id = 1; id <= t->type_count; id++) {
-        const transfer_shared *map = &t->shared[id];
-        for (uint32_t index = 1; index < map->end; index++) {
-            if (map->came[index] != VALUE_NEW) continue;
-            weft__shared_disown(&t->to->shared, t->types[id], map->index[index] - 1, false);
-            if (desc_of(t, id)->shared_release != NULL)
-                weft__shared_disown(&t->from->shared, id, index, true);
-        }
-    }
-}
-
-/* Drops the references of the transfer. */
-static void transfer_shared_fini(transfer *t)
-{
-    for (uint32_t id = 1; id <= t->type_count && t->shared != NULL; id++) {
-        const transfer_shared *map = &t->shared[id];
-        for (uint32_t index = 1; index < map->end; index++)
-            if (map->index[index] > 1)
-                weft__shared_release(&t->to->shared, t->types[id], map->index[index] - 1, 1);
-    }
-}
-
 /* ---- blobs of rows ---- */
 
 /* One walk over BLOB fields; lives on the stack of its caller. */
@@ -837,7 +802,12 @@ static weft_result rows_select(transfer *t, weft_query query)
                              : weft__change_select(&t->change, query, "weft_world_transfer");
     for (uint32_t i = 0; i < t->change.parts.count; i++)
         t->row_count += t->change.parts.at[i].count;
-    return transfer_failed(t, result);
+    /* Copies the last error of the source to the destination, where the caller looks. */
+    if (result == WEFT_OK) return WEFT_OK;
+    const uint64_t number = t->to->error->number + 1; /* it counts the failures of each world */
+    *t->to->error = *t->from->error;
+    t->to->error->number = number;
+    return result;
 }
 
 static weft_result tables_make(transfer *t)
@@ -997,7 +967,16 @@ static void commit(transfer *t, const weft_transfer_desc *desc)
     for (uint32_t i = 0; i < t->change.parts.count; i++) transfer_settle(t, i);
     for (uint32_t i = 0; i < desc->tracked_count; i++)
         desc->tracked[i] = handle_follow(t, desc->tracked[i]);
-    transfer_shared_commit(t);
+    /* New values are the destination's from here on: the source lets go without its hook. */
+    for (uint32_t id = 1; id <= t->type_count; id++) {
+        const transfer_shared *map = &t->shared[id];
+        for (uint32_t index = 1; index < map->end; index++) {
+            if (map->came[index] != VALUE_NEW) continue;
+            weft__shared_disown(&t->to->shared, t->types[id], map->index[index] - 1, false);
+            if (desc_of(t, id)->shared_release != NULL)
+                weft__shared_disown(&t->from->shared, id, index, true);
+        }
+    }
     weft__directory_free_many_owner(&t->from->directory, t->sources, (uint32_t)t->row_count);
     for (uint32_t i = 0; i < t->change.parts.count; i++) source_end(t, &t->change.parts.at[i]);
     t->report.entities = t->row_count;
@@ -1013,7 +992,13 @@ static void finish(transfer *t, bool is_done)
     }
     WEFT__LIST_FREE(&t->to->memory, CATEGORY, &t->blobs);
     weft__table_free(&t->to->memory, CATEGORY, &t->blobs_from);
-    transfer_shared_fini(t);
+    /* Drops the references of the transfer. */
+    for (uint32_t id = 1; id <= t->type_count && t->shared != NULL; id++) {
+        const transfer_shared *map = &t->shared[id];
+        for (uint32_t index = 1; index < map->end; index++)
+            if (map->index[index] > 1)
+                weft__shared_release(&t->to->shared, t->types[id], map->index[index] - 1, 1);
+    }
     weft__pile_free(&t->pile);
     weft__free(&t->to->memory, CATEGORY, t->sources, 2 * t->row_count, sizeof(weft_entity), 8);
     weft__spans_fini(t->to, &t->spans);

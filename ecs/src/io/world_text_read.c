@@ -777,15 +777,6 @@ static weft_result read_all(text_reading *t)
     return t->result;
 }
 
-static void names_forget(weft_world *world)
-{
-    for (uint32_t id = 1; id < world->chunks.end && world->names != NULL; id++) {
-        const weft__chunk *chunk = world->chunks.at[id];
-        for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)
-            weft_entity_set_name(world, weft__chunk_entities(chunk)[row], NULL);
-    }
-}
-
 static weft_result read_json(weft_world *world, const weft_text *text,
                              const weft_world_text_desc *desc, weft_error *error)
 {
@@ -806,7 +797,13 @@ static weft_result read_json(weft_world *world, const weft_text *text,
                                 .trail.root = &text_root};
     t.clock = world->front.clock;
     if (text->count != 0) result = read_all(&t);
-    if (result != WEFT_OK) names_forget(world);
+    if (result != WEFT_OK) {
+        for (uint32_t id = 1; id < world->chunks.end && world->names != NULL; id++) {
+            const weft__chunk *chunk = world->chunks.at[id];
+            for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)
+                weft_entity_set_name(world, weft__chunk_entities(chunk)[row], NULL);
+        }
+    }
     weft__load_end(&t.runs, result == WEFT_OK ? &t.clock : NULL);
     WEFT__LIST_FREE(&world->memory, CATEGORY, &t.relations);
     WEFT__LIST_FREE(&world->memory, CATEGORY, &t.ids);

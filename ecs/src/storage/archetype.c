@@ -884,16 +884,6 @@ static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
     return NULL;
 }
 
-/* The type knows the archetype of its rows. */
-static void sparse_note(weft__archetype *archetype)
-{
-    weft__sparse *sparse = archetype->types[0].type->sparse;
-    sparse->archetype = archetype;
-    sparse->slice_shift = archetype->format->slice_shift;
-    sparse->is_special = (archetype->flags & WEFT__IS_SPECIAL) != 0;
-    if (!sparse->is_special) sparse->tuple = archetype->tuple0;
-}
-
 /* The lowest id less one that no archetype has. */
 static uint32_t id_free(const weft_world *world)
 {
@@ -937,7 +927,14 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     }
     world->archetypes.by_id[archetype->id - 1] = archetype;
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
-    if ((archetype->flags & WEFT__IS_SPARSE) != 0) sparse_note(archetype);
+    if ((archetype->flags & WEFT__IS_SPARSE) != 0) {
+        /* The type knows the archetype of its rows. */
+        weft__sparse *sparse = archetype->types[0].type->sparse;
+        sparse->archetype = archetype;
+        sparse->slice_shift = archetype->format->slice_shift;
+        sparse->is_special = (archetype->flags & WEFT__IS_SPECIAL) != 0;
+        if (!sparse->is_special) sparse->tuple = archetype->tuple0;
+    }
     weft__roll_publish(&world->archetypes.known, world->archetypes.id_count);
     return archetype;
 }

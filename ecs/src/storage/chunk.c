@@ -444,17 +444,6 @@ void weft__berths_take_back(weft_world *world, uint32_t location, uint32_t capac
     world->berths.free[class] = first;
 }
 
-/* The chunk has berths now: new ones, or those that were lent for it. */
-static void berths_take(weft_world *world, weft__chunk *chunk)
-{
-    if (chunk->location == 0)
-        chunk->location = berths_obtain(world, chunk->capacity);
-    else
-        world->lent.berths -= weft__berths_of(chunk->capacity);
-    weft__berth *at = world->berths.at + (chunk->location >> WEFT__BERTH_SHIFT);
-    for (uint32_t i = 0; i < weft__berths_of(chunk->capacity); i++) at[i].chunk = chunk;
-}
-
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count)
 {
     uint32_t old = archetype->chunk_capacity;
@@ -505,7 +494,13 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
     world->quick.from = NULL;
     chunk->serial = ++world->chunks.serial;
     weft__chunk_id_take(world, chunk, id_lowest(world));
-    berths_take(world, chunk);
+    /* The chunk has berths now: new ones, or those that were lent for it. */
+    if (chunk->location == 0)
+        chunk->location = berths_obtain(world, chunk->capacity);
+    else
+        world->lent.berths -= weft__berths_of(chunk->capacity);
+    weft__berth *at = world->berths.at + (chunk->location >> WEFT__BERTH_SHIFT);
+    for (uint32_t i = 0; i < weft__berths_of(chunk->capacity); i++) at[i].chunk = chunk;
     weft__column_maps_link(world, chunk);
     world->chunks.count++;
     chunk->list_index = archetype->chunk_count;

@@ -377,34 +377,25 @@ static void stats_plans(const weft__archetype *archetype, weft_world_stats *out)
         }
 }
 
-static void stats_moves(const weft_world *world, weft_world_stats *out)
-{
-    out->bytes_moved = at_load_rlx(&world->moved.x_bytes); /* relaxed: a statistic */
-    out->rows_moved = at_load_rlx(&world->moved.x_rows);   /* relaxed: a statistic */
-    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
-        if (world->archetypes.by_id[i] != NULL) stats_plans(world->archetypes.by_id[i], out);
-}
-
-static void stats_counts(const weft_world *world, weft_world_stats *out)
-{
-    out->entities = weft__directory_alive(&world->directory);
-    out->archetypes = world->archetypes.count;
-    out->chunks = world->chunks.count;
-    for (uint32_t id = 1; id < world->chunks.end; id++)
-        if (world->chunks.at[id] != NULL) out->slices += weft__chunk_slices(world->chunks.at[id]);
-    out->units_used = weft__units_used(&world->units);
-    out->megachunks_mapped = weft__units_mapped(&world->units);
-    out->component_types = world->types.count;
-    out->queries = world->front.queries->all.count;
-}
-
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out, size_t out_bytes)
 {
     if (out == NULL) return;
     weft_world_stats stats = {0};
     if (world != NULL) {
-        stats_counts(world, &stats);
-        stats_moves(world, &stats);
+        stats.entities = weft__directory_alive(&world->directory);
+        stats.archetypes = world->archetypes.count;
+        stats.chunks = world->chunks.count;
+        for (uint32_t id = 1; id < world->chunks.end; id++)
+            if (world->chunks.at[id] != NULL)
+                stats.slices += weft__chunk_slices(world->chunks.at[id]);
+        stats.units_used = weft__units_used(&world->units);
+        stats.megachunks_mapped = weft__units_mapped(&world->units);
+        stats.component_types = world->types.count;
+        stats.queries = world->front.queries->all.count;
+        stats.bytes_moved = at_load_rlx(&world->moved.x_bytes); /* relaxed: a statistic */
+        stats.rows_moved = at_load_rlx(&world->moved.x_rows);   /* relaxed: a statistic */
+        for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+            if (world->archetypes.by_id[i] != NULL) stats_plans(world->archetypes.by_id[i], &stats);
         stats_memory(world, &stats);
     }
     weft__sized_fill(out, out_bytes, &stats, sizeof stats);

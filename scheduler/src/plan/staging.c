@@ -671,15 +671,6 @@ static void find_joins(planning *p, uint32_t first, uint32_t end, uint32_t next_
                                      : next_base;
 }
 
-/* When all stages are known. */
-static void find_late_joins(planning *p)
-{
-    for (uint32_t i = 0; i < p->input->node_count; i++)
-        if (has_trait(p, i, WEFT__STAGING_PASSES))
-            p->plan->join_stage[i] =
-                join_stage_of(p, i, p->input->node_count, p->plan->stage_count);
-}
-
 static weft_result plan_all(planning *p)
 {
     uint32_t base = 0, first = 0;
@@ -698,7 +689,11 @@ static weft_result plan_all(planning *p)
         first = end;
     }
     p->plan->stage_count = base;
-    find_late_joins(p);
+    /* When all stages are known. */
+    for (uint32_t i = 0; i < p->input->node_count; i++)
+        if (has_trait(p, i, WEFT__STAGING_PASSES))
+            p->plan->join_stage[i] =
+                join_stage_of(p, i, p->input->node_count, p->plan->stage_count);
     return WEFT_OK;
 }
 

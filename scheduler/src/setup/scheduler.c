@@ -369,20 +369,6 @@ weft_result weft_state_log_end(weft_world *world)
  *
  * A group exists from the first system or call that names it (registry.c) until the world ends. */
 
-/* Timers of a group with a period hold what has passed of its tick, which begins again. */
-static void timers_begin_again(const weft__scheduler *scheduler, uint32_t group)
-{
-    const weft__group *old = &scheduler->groups[group];
-    double passed = old->period > 0 ? old->elapsed : 0;
-    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
-        weft__system *system = scheduler->systems[i];
-        if (system == NULL || system->group != group) continue;
-        if (system->timer <= 0) continue; /* not set, or put off: asked again, tick or not */
-        system->timer -= passed;
-        if (system->timer < WEFT__TIMER_SLACK) system->timer = WEFT__TIMER_SLACK;
-    }
-}
-
 weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
@@ -405,7 +391,16 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     if (group == WEFT__NONE || weft__lists_copy(world, &lists, &changed.lists) != WEFT_OK)
         return weft__error_memory(world, "weft_group_set");
     lists_free(scheduler->memory, &scheduler->groups[group].lists);
-    timers_begin_again(scheduler, group);
+    /* Timers of a group with a period hold what has passed of its tick, which begins again. */
+    const weft__group *old = &scheduler->groups[group];
+    double passed = old->period > 0 ? old->elapsed : 0;
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
+        weft__system *system = scheduler->systems[i];
+        if (system == NULL || system->group != group) continue;
+        if (system->timer <= 0) continue; /* not set, or put off: asked again, tick or not */
+        system->timer -= passed;
+        if (system->timer < WEFT__TIMER_SLACK) system->timer = WEFT__TIMER_SLACK;
+    }
     scheduler->groups[group] = changed;
     weft__group_takes_run(&scheduler->groups[group], world);
     scheduler->is_dirty = true;

@@ -862,15 +862,6 @@ static void bake_place(weft_bake *bake, weft_entity entity)
                         is_static ? WEFT_TRANSFORM_STATIC : WEFT_TRANSFORM_DYNAMIC);
 }
 
-static void bake_name(weft_bake *bake, weft_entity entity)
-{
-    char name[NAME_BYTES + 1];
-    bool is_there;
-    name[NAME_BYTES] = '\0';
-    if (value_of(bake, bake->node, "name", &name_type, name, &is_there) == WEFT_OK && is_there)
-        weft_bake_name(bake, entity, name);
-}
-
 /* `like`: a word that it may be, where a component's name is not near; or NULL. */
 static void tell_unknown(weft_bake *bake, const char *at, const char *name, size_t bytes,
                          const char *like)
@@ -1042,7 +1033,13 @@ static void bake_properties(weft_bake *bake)
                 bake_property(bake, entity, l->object, p);
     }
     if (bake->result == WEFT_OK) bake_place(bake, entity);
-    if (bake->result == WEFT_OK) bake_name(bake, entity);
+    if (bake->result == WEFT_OK) {
+        char name[NAME_BYTES + 1];
+        bool is_there;
+        name[NAME_BYTES] = '\0';
+        if (value_of(bake, bake->node, "name", &name_type, name, &is_there) == WEFT_OK && is_there)
+            weft_bake_name(bake, entity, name);
+    }
     if (bake->result == WEFT_OK) bake_disabled(bake, entity);
 }
 

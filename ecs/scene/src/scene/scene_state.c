@@ -828,20 +828,6 @@ static const char *why_text(const weft_scene *scene, const weft__record *record)
     return "as before";
 }
 
-static void tell_step(weft__text *t, const weft_scene *scene, const weft__bake_step *step)
-{
-    static const char *const usages[] = {"none", "static", "dynamic"};
-    if (step->kind == WEFT__STEP_NAME)
-        weft__text_add(t, "name %s", (const char *)(step + 1));
-    else if (step->kind == WEFT__STEP_TRANSFORM)
-        weft__text_add(t, "transform, %s", usages[step->component]);
-    else
-        weft__text_add(t, "%s", scene->schema.components.at[step->component - 1].desc->name);
-    if (step->kind == WEFT__STEP_DISABLE) weft__text_add(t, ", disabled");
-    if (step->kind == WEFT__STEP_BUFFER) weft__text_add(t, ", %u elements", step->count);
-    if (step->entity != 0) weft__text_add(t, " (additional entity %u)", step->entity);
-}
-
 /* One entry of a list: a line for people, or a string of an array. */
 typedef struct list {
     weft__text *out;
@@ -907,7 +893,16 @@ static void add_makes(weft__text *t, const weft_scene *scene, const weft__output
     while (output != NULL && (step = weft__step_after(output, step)) != NULL) {
         char entry[512];
         weft__text e = {entry, sizeof entry, 0};
-        tell_step(&e, scene, step);
+        static const char *const usages[] = {"none", "static", "dynamic"};
+        if (step->kind == WEFT__STEP_NAME)
+            weft__text_add(&e, "name %s", (const char *)(step + 1));
+        else if (step->kind == WEFT__STEP_TRANSFORM)
+            weft__text_add(&e, "transform, %s", usages[step->component]);
+        else
+            weft__text_add(&e, "%s", scene->schema.components.at[step->component - 1].desc->name);
+        if (step->kind == WEFT__STEP_DISABLE) weft__text_add(&e, ", disabled");
+        if (step->kind == WEFT__STEP_BUFFER) weft__text_add(&e, ", %u elements", step->count);
+        if (step->entity != 0) weft__text_add(&e, " (additional entity %u)", step->entity);
         add_entry(&l, entry);
     }
     end_list(&l);

@@ -264,18 +264,6 @@ static weft_result movers_collect(weft_shard *shard, mover_list *list)
     return result == WEFT_OK ? sort_movers(&pass) : result;
 }
 
-static void movers_free(mover_list *list)
-{
-    free(list->places);
-    free(list->entities);
-    free(list->gids);
-    free(list->sectors);
-    free(list->runs);
-    free(list->rows);
-    free(list->pairs);
-    *list = (mover_list){0};
-}
-
 /* ---- what goes together ---- */
 
 /* The end of the movers that go to the same rank as mover `begin`. */
@@ -806,7 +794,15 @@ static void moving_shrink(const weft_shard *shard, moving *m)
     free(m->blocks);
     free(m->gone);
     free(m->gone_gids);
-    movers_free(&m->list);
+    mover_list *list = &m->list;
+    free(list->places);
+    free(list->entities);
+    free(list->gids);
+    free(list->sectors);
+    free(list->runs);
+    free(list->rows);
+    free(list->pairs);
+    *list = (mover_list){0};
     weft__round_shrink(&m->round);
     *m = (moving){.out = m->out, .round = m->round, .has_failed = m->has_failed};
 }
