@@ -13,6 +13,8 @@
 #include "archetype_state.h"
 #include "list.h"
 
+#include <string.h>
+
 #define WEFT__PIECE_ROWS 8192u /* at most */
 
 struct weft__renewal;
@@ -25,8 +27,9 @@ typedef struct weft__mirror {
     uint32_t level;  /* of the chunk; 0: none */
     uint32_t count;
     uint32_t capacity;
+    uint32_t value_bytes; /* of diff->value_bytes when it was made */
     weft_entity *rows;
-    void *values; /* of diff->value_bytes a row: the caller's */
+    void *values; /* of value_bytes a row: the caller's */
 } weft__mirror;
 
 /* Rows to be compared. A value. */
@@ -60,9 +63,19 @@ typedef struct weft__row_diff {
 } weft__row_diff;
 
 /* Bytes of a mirror with room for `capacity` rows. */
-static inline size_t weft__mirror_bytes(const weft__row_diff *diff, uint32_t capacity)
+static inline size_t weft__mirror_bytes(uint32_t capacity, uint32_t value_bytes)
 {
-    return sizeof(weft__mirror) + capacity * (sizeof(weft_entity) + diff->value_bytes);
+    return sizeof(weft__mirror) + capacity * (sizeof(weft_entity) + value_bytes);
+}
+
+/* Whether WEFT__ROWS_AT_ONCE handles are the same. */
+#define WEFT__ROWS_AT_ONCE 8u
+static inline bool weft__rows_are_same(const void *a, const void *b)
+{
+    typedef uint64_t two_rows __attribute__((vector_size(16), aligned(8), may_alias));
+    const two_rows *x = a, *y = b;
+    two_rows other = ((x[0] ^ y[0]) | (x[1] ^ y[1])) | ((x[2] ^ y[2]) | (x[3] ^ y[3]));
+    return (other[0] | other[1]) == 0;
 }
 
 /* Lists what is to be compared. False: no memory; only a reset helps. */
@@ -70,6 +83,9 @@ bool weft__row_diff_look(weft__row_diff *diff);
 /* The mirrors have the rows of the pieces now. What is stamped from now on is news; `is_spent`: but
  * for the version that the world has. */
 void weft__row_diff_seen(weft__row_diff *diff, bool is_spent);
+/* Mirrors have room for values of `bytes` a row, which the caller sets. False: no memory; some
+ * have. */
+bool weft__row_diff_widen(weft__row_diff *diff, uint32_t bytes);
 /* Forgets all rows and versions: at the next look every row comes. */
 void weft__row_diff_reset(weft__row_diff *diff);
 void weft__row_diff_fini(weft__row_diff *diff);

@@ -10,16 +10,17 @@ static void mirror_free(const weft__row_diff *diff, weft__mirror *mirror)
 {
     if (mirror == NULL) return;
     weft__free(&diff->world->memory, diff->category, mirror, 1,
-               weft__mirror_bytes(diff, mirror->capacity), 8);
+               weft__mirror_bytes(mirror->capacity, mirror->value_bytes), 8);
 }
 
-static weft__mirror *mirror_make(const weft__row_diff *diff, const weft__chunk *chunk,
-                                 uint32_t level)
+/* `like`: what it is of, and its capacity. */
+static weft__mirror *mirror_make(const weft__row_diff *diff, weft__mirror like)
 {
+    like.value_bytes = diff->value_bytes;
     weft__mirror *mirror = weft__alloc(&diff->world->memory, diff->category, 1,
-                                       weft__mirror_bytes(diff, chunk->capacity), 8);
+                                       weft__mirror_bytes(like.capacity, like.value_bytes), 8);
     if (mirror == NULL) return NULL;
-    *mirror = (weft__mirror){.serial = chunk->serial, .level = level, .capacity = chunk->capacity};
+    *mirror = like;
     mirror->rows = (weft_entity *)(void *)(mirror + 1);
     mirror->values = mirror->rows + mirror->capacity;
     return mirror;
@@ -75,7 +76,9 @@ static weft__mirror *mirror_obtain(weft__row_diff *diff, const weft__chunk *chun
     uint32_t level = diff->level == NULL ? 0 : diff->level(diff->user, chunk);
     bool is_right = *place != NULL && (*place)->serial == chunk->serial && (*place)->level == level;
     if (is_right || (*place != NULL && !let_go(diff, place))) return is_right ? *place : NULL;
-    return *place = mirror_make(diff, chunk, level);
+    return *place = mirror_make(diff, (weft__mirror){.serial = chunk->serial,
+                                                     .level = level,
+                                                     .capacity = chunk->capacity});
 }
 
 static bool look_at_chunk(weft__row_diff *diff, const weft__chunk *chunk, weft__place place)
@@ -140,6 +143,21 @@ void weft__row_diff_seen(weft__row_diff *diff, bool is_spent)
     diff->pieces.count = 0;
     free_gone(diff);
     diff->seen = diff->world->front.version - (is_spent ? 0 : 1);
+}
+
+bool weft__row_diff_widen(weft__row_diff *diff, uint32_t bytes)
+{
+    diff->value_bytes = bytes;
+    for (uint32_t i = 0; i < diff->mirrors.count; i++) {
+        weft__mirror *old = diff->mirrors.at[i];
+        if (old == NULL || old->value_bytes == bytes) continue;
+        weft__mirror *wide = mirror_make(diff, *old);
+        if (wide == NULL) return false;
+        memcpy(wide->rows, old->rows, old->count * sizeof *old->rows);
+        mirror_free(diff, old);
+        diff->mirrors.at[i] = wide;
+    }
+    return true;
 }
 
 void weft__row_diff_reset(weft__row_diff *diff)

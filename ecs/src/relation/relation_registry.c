@@ -484,7 +484,7 @@ static uint64_t bytes_of(const weft__relation *relation)
         relation->offsets.capacity * sizeof(uint32_t);
     for (uint32_t i = 0; i < relation->diff.mirrors.count; i++) {
         const weft__mirror *mirror = relation->diff.mirrors.at[i];
-        if (mirror != NULL) bytes += weft__mirror_bytes(&relation->diff, mirror->capacity);
+        if (mirror != NULL) bytes += weft__mirror_bytes(mirror->capacity, mirror->value_bytes);
     }
     for (uint32_t i = 0; i < relation->pages.count; i++) {
         const weft__target_page *page = relation->pages.at[i];

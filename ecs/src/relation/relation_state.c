@@ -793,6 +793,12 @@ static inline __attribute__((always_inline)) void rows_walk(comparison *task,
     const weft_entity *entities = weft__chunk_entities(piece->chunk);
     size_t bytes = column->bytes;
     for (uint32_t row = first; row < end; row++) {
+        if (!is_new && bytes == sizeof(weft_entity) && end - row >= WEFT__ROWS_AT_ONCE &&
+            weft__rows_are_same(&entities[row], &sources[row]) &&
+            weft__rows_are_same(values + row * bytes, &targets[row])) {
+            row += WEFT__ROWS_AT_ONCE - 1;
+            continue;
+        }
         uint64_t target = handle_load(values + row * bytes), source = handle_load(&entities[row]);
         if (target >> 32 == 0) target = 0;
         uint64_t old = is_new ? 0 : handle_load(&targets[row]);

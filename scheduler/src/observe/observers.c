@@ -40,7 +40,7 @@ typedef struct observer_watch {
     uint64_t scan;                /* number of the last one */
     uint64_t told;                /* the last one that was told */
     WEFT__LIST(uint32_t) members; /* [index] */
-    value_lines values;           /* [index] */
+    value_lines values;           /* [index]: of rows that went; mirrors have the others */
     WEFT__LIST(uint64_t) born;    /* [index] of all entities: the scan in which it came */
     weft__row_diff diff;
     weft__noticed came, went; /* candidates: rows that are new or gone in their place */
@@ -143,56 +143,109 @@ static bool is_same(weft_entity a, weft_entity b)
     return memcmp(&a, &b, sizeof a) == 0; /* one comparison of 8 bytes */
 }
 
-/* Values of rows [first, end) that were known against what they were. */
-static bool values_compare(observer_watch *watch, const weft__chunk *chunk, const char *values,
-                           uint32_t first, uint32_t end)
+static char *mirrored(const observer_watch *watch, const weft__mirror *mirror, uint32_t row)
 {
-    const weft_entity *rows = weft__chunk_entities(chunk);
-    const bool is_told = watch->change_users != 0;
-    if (first < end && is_told && !noticed_room(watch, &watch->changed, end - first, watch->bytes))
-        return false;
-    for (uint32_t i = first; i < end; i++) {
-        if (!is_member(watch, rows[i])) continue;
-        char *known = value_of(watch, weft_entity_index(rows[i]));
-        const char *now = values + (size_t)i * watch->bytes;
-        if (is_told && memcmp(known, now, watch->bytes) == 0) continue;
-        if (is_told) notice(&watch->changed, rows[i], known, watch->bytes);
-        memcpy(known, now, watch->bytes);
-    }
-    return true;
+    return (char *)mirror->values + (size_t)row * watch->bytes;
 }
 
-/* The rows of a piece against the mirror, which becomes current. `values`: of the column, or
- * NULL. */
-static bool rows_compare(observer_watch *watch, const weft__row_piece *piece, const char *values)
+/* The first row of [row, end) whose entity is not that of the mirror; `end`: none. */
+static uint32_t other_row(const weft_entity *rows, const weft__mirror *mirror, uint32_t row,
+                          uint32_t end)
+{
+    while (end - row >= WEFT__ROWS_AT_ONCE && weft__rows_are_same(rows + row, mirror->rows + row))
+        row += WEFT__ROWS_AT_ONCE;
+    while (row < end && is_same(rows[row], mirror->rows[row])) row++;
+    return row;
+}
+
+/* The values of mirrored rows [first, end) as those that their entities had. */
+static void values_keep(observer_watch *watch, const weft__mirror *mirror, uint32_t first,
+                        uint32_t end)
+{
+    for (uint32_t row = first; watch->bytes != 0 && row < end; row++)
+        if (is_member(watch, mirror->rows[row]))
+            memcpy(value_of(watch, weft_entity_index(mirror->rows[row])),
+                   mirrored(watch, mirror, row), watch->bytes);
+}
+
+/* Rows of the mirror that are not where they were. */
+static bool rows_went(observer_watch *watch, const weft__row_piece *piece)
 {
     const weft__mirror *mirror = piece->mirror;
     const weft_entity *rows = piece->chunk == NULL ? NULL : weft__chunk_entities(piece->chunk);
     uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
-    uint32_t bytes = watch->bytes, most = piece->end - piece->first;
-    if (!noticed_room(watch, &watch->went, most, 0) ||
-        !noticed_room(watch, &watch->came, now == 0 ? 0 : most, bytes))
-        return false;
-    for (uint32_t i = piece->first; i < piece->end; i++) {
-        if (i < now && i < mirror->count && is_same(rows[i], mirror->rows[i])) continue;
-        if (i < mirror->count) notice(&watch->went, mirror->rows[i], NULL, 0);
-        if (i >= now) continue;
-        notice(&watch->came, rows[i], bytes == 0 ? NULL : values + (size_t)i * bytes, bytes);
-        mirror->rows[i] = rows[i];
+    uint32_t end = piece->end < mirror->count ? piece->end : mirror->count;
+    uint32_t both = end < now ? end : now;
+    if (!piece->has_other_rows || piece->first >= end) return true;
+    if (!noticed_room(watch, &watch->went, end - piece->first, 0)) return false;
+    for (uint32_t row = piece->first; row < end; row++) {
+        if (row < both) row = other_row(rows, mirror, row, both);
+        if (row == end) break;
+        notice(&watch->went, mirror->rows[row], NULL, 0);
+        values_keep(watch, mirror, row, row + 1);
     }
     return true;
 }
 
+/* Values of rows [row, end), whose entities are as mirrored, against what they were. The lists have
+ * room. */
+static void values_compare(observer_watch *watch, const weft__row_piece *piece, const char *now,
+                           uint32_t row, uint32_t end)
+{
+    const weft_entity *rows = piece->mirror->rows;
+    size_t bytes = watch->bytes;
+    for (uint32_t next; row < end; row = next) {
+        next = end - row < WEFT__ROWS_AT_ONCE || watch->change_users == 0
+                   ? end
+                   : row + WEFT__ROWS_AT_ONCE;
+        char *known = mirrored(watch, piece->mirror, row);
+        if (watch->change_users != 0 && memcmp(known, now + row * bytes, (next - row) * bytes) == 0)
+            continue;
+        for (uint32_t i = row; watch->change_users != 0 && i < next; i++)
+            if (memcmp(known + (i - row) * bytes, now + i * bytes, bytes) != 0)
+                notice(&watch->changed, rows[i], known + (i - row) * bytes, watch->bytes);
+        memcpy(known, now + row * bytes, (next - row) * bytes);
+    }
+}
+
+/* A row that is new in its place. */
+static void row_came(observer_watch *watch, const weft__mirror *mirror, uint32_t row,
+                     weft_entity entity, const char *value)
+{
+    bool has_moved = watch->change_users != 0 && is_member(watch, entity);
+    const char *known = has_moved ? value_of(watch, weft_entity_index(entity)) : NULL;
+    if (has_moved && memcmp(known, value, watch->bytes) != 0)
+        notice(&watch->changed, entity, known, watch->bytes);
+    notice(&watch->came, entity, NULL, 0);
+    mirror->rows[row] = entity;
+    if (watch->bytes != 0) memcpy(mirrored(watch, mirror, row), value, watch->bytes);
+}
+
+/* The rows of a piece that are there against the mirror, which becomes current. */
 static bool piece_compare(observer_watch *watch, const weft__row_piece *piece)
 {
     const weft__chunk *chunk = piece->chunk;
-    const char *values = NULL;
-    if (chunk != NULL && watch->bytes != 0) {
-        values = weft__chunk_column(chunk, piece->place.column);
-        uint32_t end = piece->end < chunk->count ? piece->end : chunk->count;
-        if (!values_compare(watch, chunk, values, piece->first, end)) return false;
+    const weft__mirror *mirror = piece->mirror;
+    uint32_t now = chunk == NULL ? 0 : chunk->count, end = piece->end < now ? piece->end : now;
+    uint32_t both = end < mirror->count ? end : mirror->count, row = piece->first;
+    if (row >= end) return true;
+    const weft_entity *rows = weft__chunk_entities(chunk);
+    const char *values = watch->bytes == 0 ? NULL : weft__chunk_column(chunk, piece->place.column);
+    if (!noticed_room(watch, &watch->came, piece->has_other_rows ? end - row : 0, 0) ||
+        (watch->change_users != 0 &&
+         !noticed_room(watch, &watch->changed, end - row, watch->bytes)))
+        return false;
+    for (; row < end; row++) {
+        uint32_t same = !piece->has_other_rows ? end
+                        : row < both           ? other_row(rows, mirror, row, both)
+                                               : row;
+        if (values != NULL) values_compare(watch, piece, values, row, same);
+        row = same;
+        if (row < end)
+            row_came(watch, mirror, row, rows[row],
+                     values == NULL ? NULL : values + (size_t)row * watch->bytes);
     }
-    return !piece->has_other_rows || rows_compare(watch, piece, values);
+    return true;
 }
 
 /* ---- from rows to entities ---- */
@@ -236,9 +289,6 @@ static bool came_settle(observer_watch *watch, const observer_watch *all)
         if (!members_room(watch, index)) return false;
         if (watch->members.at[index] == entity.version) continue;
         watch->members.at[index] = entity.version;
-        if (watch->bytes != 0)
-            memcpy(value_of(watch, index), watch->came.values.at->bytes + (size_t)i * watch->bytes,
-                   watch->bytes);
         if (watch->component == 0) watch->born.at[index] = watch->scan;
         notice(&watch->added, entity, NULL, 0);
         if (all != NULL && is_member(all, entity) && all->born.at[index] > all->told)
@@ -260,12 +310,31 @@ static bool candidates_all(observer_watch *watch)
     return true;
 }
 
-static bool rows_scan(observer_watch *watch)
+/* What went first: a row that came may have the value that its entity had elsewhere. *compared: how
+ * many pieces. */
+static bool rows_scan(observer_watch *watch, uint32_t *compared)
 {
     if (!weft__row_diff_look(&watch->diff)) return false;
     for (uint32_t i = 0; i < watch->diff.pieces.count; i++)
-        if (!piece_compare(watch, &watch->diff.pieces.at[i])) return false;
+        if (!rows_went(watch, &watch->diff.pieces.at[i])) return false;
+    for (; *compared < watch->diff.pieces.count; ++*compared)
+        if (!piece_compare(watch, &watch->diff.pieces.at[*compared])) return false;
     return true;
+}
+
+/* Values of all members are where mirrors are not needed: those of rows that were compared stand. */
+static void values_rescue(observer_watch *watch, uint32_t compared)
+{
+    for (uint32_t i = 0; i < watch->diff.mirrors.count; i++)
+        if (watch->diff.mirrors.at[i] != NULL)
+            values_keep(watch, watch->diff.mirrors.at[i], 0, watch->diff.mirrors.at[i]->count);
+    for (uint32_t i = 0; i < watch->diff.gone.count; i++)
+        values_keep(watch, watch->diff.gone.at[i], 0, watch->diff.gone.at[i]->count);
+    for (uint32_t i = 0; i < compared; i++) {
+        const weft__row_piece *piece = &watch->diff.pieces.at[i];
+        uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
+        values_keep(watch, piece->mirror, piece->first, piece->end < now ? piece->end : now);
+    }
 }
 
 static bool observer_watch_scan(observer_watch *watch, const observer_watch *all)
@@ -273,9 +342,13 @@ static bool observer_watch_scan(observer_watch *watch, const observer_watch *all
     watch->scan++;
     watch->came.entities.count = watch->went.entities.count = 0;
     if (watch->is_suspect) watch->diff.seen = 0;
-    bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch) &&
+    uint32_t compared = 0;
+    bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch, &compared) &&
                    went_settle(watch) && came_settle(watch, all);
-    if (is_done) weft__row_diff_seen(&watch->diff, false);
+    if (is_done)
+        weft__row_diff_seen(&watch->diff, false);
+    else
+        values_rescue(watch, compared);
     watch->is_lost = !is_done;
     watch->is_suspect = false;
     return is_done;
@@ -305,17 +378,27 @@ static void values_fill(observer_watch *watch, const weft__archetype *archetype)
 
 static bool observer_watch_keep(observer_watch *watch, uint32_t bytes)
 {
+    weft__row_diff *diff = &watch->diff;
     if (watch->bytes == bytes) return true;
-    if (!values_room(watch, &watch->values, watch->members.count, bytes)) return false;
-    weft__noticed *lists[] = {&watch->came, &watch->removed, &watch->changed, &watch->destroyed};
-    for (uint32_t i = 0; i < 4; i++) lists[i]->entities.count = 0;
+    if (!values_room(watch, &watch->values, watch->members.count, bytes) ||
+        !weft__row_diff_widen(diff, bytes))
+        return false;
+    weft__noticed *lists[] = {&watch->removed, &watch->changed, &watch->destroyed};
+    for (uint32_t i = 0; i < 3; i++) lists[i]->entities.count = 0;
     if (watch->members.count != 0) /* what has gone meanwhile: its value is not known */
         memset(watch->values.at, 0, (size_t)watch->members.count * bytes);
     watch->bytes = bytes;
-    watch->diff.has_values = true;
+    diff->has_values = true;
     const weft__component_list *list = weft__component_list_at(watch->world, watch->component);
     for (uint32_t i = 0; i < list->count; i++)
         values_fill(watch, weft__archetype_numbered(watch->world, list->at[i].archetype));
+    for (uint32_t i = 0; i < diff->mirrors.count; i++) {
+        const weft__mirror *mirror = diff->mirrors.at[i];
+        for (uint32_t row = 0; mirror != NULL && row < mirror->count; row++)
+            if (is_member(watch, mirror->rows[row]))
+                memcpy(mirrored(watch, mirror, row),
+                       value_of(watch, weft_entity_index(mirror->rows[row])), bytes);
+    }
     return true;
 }
 
