@@ -39,6 +39,7 @@ typedef struct weft__row_piece {
     weft__place place;        /* of the component in the chunk */
     uint32_t first;
     uint32_t end;        /* of the rows of the chunk or those of the mirror: whichever are more */
+    uint32_t noted;      /* the caller's */
     bool has_other_rows; /* rows may have come or gone; else the entities are as mirrored */
 } weft__row_piece;
 

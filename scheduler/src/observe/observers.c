@@ -43,7 +43,8 @@ typedef struct observer_watch {
     value_lines values;           /* [index]: of rows that went; mirrors have the others */
     WEFT__LIST(uint64_t) born;    /* [index] of all entities: the scan in which it came */
     weft__row_diff diff;
-    weft__noticed came, went; /* candidates: rows that are new or gone in their place */
+    weft__noticed came, went;    /* candidates: rows that are new or gone in their place */
+    WEFT__LIST(uint32_t) places; /* rows of `went`; those of a piece from piece->noted on */
     weft__noticed added, removed, changed, created, destroyed; /* not told yet */
 } observer_watch;
 
@@ -169,18 +170,23 @@ static void values_keep(observer_watch *watch, const weft__mirror *mirror, uint3
 }
 
 /* Rows of the mirror that are not where they were. */
-static bool rows_went(observer_watch *watch, const weft__row_piece *piece)
+static bool rows_went(observer_watch *watch, weft__row_piece *piece)
 {
     const weft__mirror *mirror = piece->mirror;
     const weft_entity *rows = piece->chunk == NULL ? NULL : weft__chunk_entities(piece->chunk);
     uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
     uint32_t end = piece->end < mirror->count ? piece->end : mirror->count;
     uint32_t both = end < now ? end : now;
+    piece->noted = watch->went.entities.count;
     if (!piece->has_other_rows || piece->first >= end) return true;
-    if (!noticed_room(watch, &watch->went, end - piece->first, 0)) return false;
+    if (!noticed_room(watch, &watch->went, end - piece->first, 0) ||
+        !WEFT__LIST_ROOM(memory_of(watch), WEFT__MEMORY_SYSTEMS, &watch->places,
+                         (size_t)piece->noted + end - piece->first))
+        return false;
     for (uint32_t row = piece->first; row < end; row++) {
         if (row < both) row = other_row(rows, mirror, row, both);
         if (row == end) break;
+        watch->places.at[watch->went.entities.count] = row;
         notice(&watch->went, mirror->rows[row], NULL, 0);
         values_keep(watch, mirror, row, row + 1);
     }
@@ -221,13 +227,15 @@ static void row_came(observer_watch *watch, const weft__mirror *mirror, uint32_t
     if (watch->bytes != 0) memcpy(mirrored(watch, mirror, row), value, watch->bytes);
 }
 
-/* The rows of a piece that are there against the mirror, which becomes current. */
-static bool piece_compare(observer_watch *watch, const weft__row_piece *piece)
+/* The rows of a piece that are there against the mirror, which becomes current. Up to `noted_end` in
+ * the list are the rows that went. */
+static bool piece_compare(observer_watch *watch, const weft__row_piece *piece, uint32_t noted_end)
 {
     const weft__chunk *chunk = piece->chunk;
     const weft__mirror *mirror = piece->mirror;
     uint32_t now = chunk == NULL ? 0 : chunk->count, end = piece->end < now ? piece->end : now;
-    uint32_t both = end < mirror->count ? end : mirror->count, row = piece->first;
+    uint32_t row = piece->first, noted = piece->noted;
+    uint32_t both = piece->has_other_rows && mirror->count < end ? mirror->count : end;
     if (row >= end) return true;
     const weft_entity *rows = weft__chunk_entities(chunk);
     const char *values = watch->bytes == 0 ? NULL : weft__chunk_column(chunk, piece->place.column);
@@ -236,11 +244,10 @@ static bool piece_compare(observer_watch *watch, const weft__row_piece *piece)
          !noticed_room(watch, &watch->changed, end - row, watch->bytes)))
         return false;
     for (; row < end; row++) {
-        uint32_t same = !piece->has_other_rows ? end
-                        : row < both           ? other_row(rows, mirror, row, both)
-                                               : row;
-        if (values != NULL) values_compare(watch, piece, values, row, same);
-        row = same;
+        uint32_t other = noted < noted_end ? watch->places.at[noted++] : both;
+        other = other < both ? other : both > row ? both : row;
+        if (values != NULL) values_compare(watch, piece, values, row, other);
+        row = other;
         if (row < end)
             row_came(watch, mirror, row, rows[row],
                      values == NULL ? NULL : values + (size_t)row * watch->bytes);
@@ -315,10 +322,14 @@ static bool candidates_all(observer_watch *watch)
 static bool rows_scan(observer_watch *watch, uint32_t *compared)
 {
     if (!weft__row_diff_look(&watch->diff)) return false;
-    for (uint32_t i = 0; i < watch->diff.pieces.count; i++)
-        if (!rows_went(watch, &watch->diff.pieces.at[i])) return false;
-    for (; *compared < watch->diff.pieces.count; ++*compared)
-        if (!piece_compare(watch, &watch->diff.pieces.at[*compared])) return false;
+    weft__row_piece *pieces = watch->diff.pieces.at;
+    uint32_t count = watch->diff.pieces.count;
+    for (uint32_t i = 0; i < count; i++)
+        if (!rows_went(watch, &pieces[i])) return false;
+    for (uint32_t i = 0; i < count; *compared = ++i)
+        if (!piece_compare(watch, &pieces[i],
+                           i + 1 < count ? pieces[i + 1].noted : watch->went.entities.count))
+            return false;
     return true;
 }
 
@@ -409,6 +420,7 @@ static void observer_watch_fini(observer_watch *watch)
                               &watch->changed, &watch->created, &watch->destroyed};
     for (uint32_t i = 0; i < sizeof lists / sizeof *lists; i++) noticed_fini(watch, lists[i]);
     weft__row_diff_fini(&watch->diff);
+    WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->places);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->members);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->values);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &watch->born);
