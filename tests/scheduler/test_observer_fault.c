@@ -55,6 +55,9 @@ static void fault_open(fault_world *w)
     w->value = weft_component_create_plain(w->world, "value", 4, 4, 0);
     w->tag = weft_component_create_plain(w->world, "tag", 0, 1, 0);
     CHECK_OK(weft_entity_create_many(w->world, WEFT_ARCHETYPE(w->world, w->value), 300, w->e));
+    for (uint32_t i = 0; i < 300; i++)
+        WEFT_SET(w->world, w->e[i], w->value, uint32_t, {1000 + i * i});
+    for (uint32_t i = 0; i < 300; i += 7) CHECK_OK(weft_entity_add(w->world, w->e[i], w->tag));
     listen_all(w);
 }
 
@@ -66,6 +69,7 @@ static void change(fault_world *w)
             CHECK_OK(weft_entity_destroy(w->world, w->e[i]));
         } else if (i % 3 == 1) {
             WEFT_SET(w->world, w->e[i], w->value, uint32_t, {i});
+            if (i % 4 == 0) CHECK_OK(weft_entity_add(w->world, w->e[i], w->tag)); /* moves, too */
         } else if (i % 2 == 0) {
             CHECK_OK(weft_entity_remove(w->world, w->e[i], w->value));
         } else {
