@@ -5,6 +5,7 @@
 #include "memory_fault.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 #include <weft/observer.h>
 #include <weft/weft.h>
 
@@ -22,6 +23,7 @@ typedef struct fault_world {
     weft_component value, tag;
     weft_entity e[ENTITIES];
     told told[LISTENERS];
+    bool has_no_changes; /* nobody asks for CHANGED */
 } fault_world;
 
 static void listen(const weft_observation *o, void *user)
@@ -42,13 +44,14 @@ static void listen_all(fault_world *w)
             .name = names[i], .component = w->value, .run = listen, .user = &w->told[i]};
         desc.on = i < 5 ? WEFT_ON_ADDED + i : i == 5 ? WEFT_ON_CREATED : WEFT_ON_DESTROYED;
         if (i >= 5) desc.component = (weft_component){0};
+        if (desc.on == WEFT_ON_CHANGED && w->has_no_changes) desc.on = WEFT_ON_REMOVED;
         CHECK(weft_observer_create(w->world, &desc).id != 0);
     }
 }
 
-static void fault_open(fault_world *w)
+static void fault_open(fault_world *w, bool has_no_changes)
 {
-    *w = (fault_world){0};
+    *w = (fault_world){.has_no_changes = has_no_changes};
     test_memory_init(&w->memory);
     CHECK_OK(weft_world_create(
         &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&w->memory)}, &w->world));
@@ -59,6 +62,10 @@ static void fault_open(fault_world *w)
         WEFT_SET(w->world, w->e[i], w->value, uint32_t, {1000 + i * i});
     for (uint32_t i = 0; i < 300; i += 7) CHECK_OK(weft_entity_add(w->world, w->e[i], w->tag));
     listen_all(w);
+    for (uint32_t i = 0; i < 300; i++) /* values that were not there when they registered */
+        WEFT_SET(w->world, w->e[i], w->value, uint32_t, {5000 + 3 * i * i});
+    CHECK_OK(weft_observers_run(w->world));
+    memset(w->told, 0, sizeof w->told);
 }
 
 /* Changes of every kind, beyond what the lists have room for. */
@@ -95,17 +102,17 @@ static void check_told(const fault_world *w, const fault_world *expected)
     }
 }
 
-Test(observer_fault, every_allocation_of_a_run_may_fail)
+static void fail_in_runs(bool has_no_changes)
 {
     static fault_world w, expected;
-    fault_open(&expected);
+    fault_open(&expected, has_no_changes);
     change(&expected);
     CHECK_OK(weft_observers_run(expected.world));
     for (uint32_t i = 0; i < LISTENERS; i++) CHECK(expected.told[i].count != 0);
     uint64_t k = 1;
     for (bool has_failed = true; has_failed; k++) {
         CHECK(k < 300);
-        fault_open(&w);
+        fault_open(&w, has_no_changes);
         change(&w);
         test_memory_fail(&w.memory, k, k % 2 == 0);
         weft_result result = weft_observers_run(w.world);
@@ -120,13 +127,19 @@ Test(observer_fault, every_allocation_of_a_run_may_fail)
     fault_close(&expected);
 }
 
+Test(observer_fault, every_allocation_of_a_run_may_fail)
+{
+    fail_in_runs(false);
+    fail_in_runs(true);
+}
+
 Test(observer_fault, every_allocation_of_a_registration_may_fail)
 {
     static fault_world w;
     uint64_t k = 1;
     for (bool has_failed = true; has_failed; k++) {
         CHECK(k < 100);
-        fault_open(&w);
+        fault_open(&w, false);
         test_memory_fail(&w.memory, k, k % 2 == 0);
         const weft_observer_desc desc = {.name = "more",
                                          .on = WEFT_ON_CREATED,

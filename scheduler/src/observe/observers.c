@@ -40,7 +40,7 @@ typedef struct observer_watch {
     uint64_t scan;                /* number of the last one */
     uint64_t told;                /* the last one that was told */
     WEFT__LIST(uint32_t) members; /* [index] */
-    value_lines values;           /* [index]: of rows that went; mirrors have the others */
+    value_lines values;           /* [index]: of rows that moved; mirrors have the others */
     WEFT__LIST(uint64_t) born;    /* [index] of all entities: the scan in which it came */
     weft__row_diff diff;
     weft__noticed came, went;    /* candidates: rows that are new or gone in their place */
@@ -159,14 +159,14 @@ static uint32_t other_row(const weft_entity *rows, const weft__mirror *mirror, u
     return row;
 }
 
-/* The values of mirrored rows [first, end) as those that their entities had. */
-static void values_keep(observer_watch *watch, const weft__mirror *mirror, uint32_t first,
-                        uint32_t end)
+/* Values that entities had. */
+static void values_keep(observer_watch *watch, const weft_entity *entities, const char *values,
+                        uint32_t count)
 {
-    for (uint32_t row = first; watch->bytes != 0 && row < end; row++)
-        if (is_member(watch, mirror->rows[row]))
-            memcpy(value_of(watch, weft_entity_index(mirror->rows[row])),
-                   mirrored(watch, mirror, row), watch->bytes);
+    for (uint32_t i = 0; watch->bytes != 0 && i < count; i++)
+        if (is_member(watch, entities[i]))
+            memcpy(value_of(watch, weft_entity_index(entities[i])),
+                   values + (size_t)i * watch->bytes, watch->bytes);
 }
 
 /* Rows of the mirror that are not where they were. */
@@ -179,7 +179,7 @@ static bool rows_went(observer_watch *watch, weft__row_piece *piece)
     uint32_t both = end < now ? end : now;
     piece->noted = watch->went.entities.count;
     if (!piece->has_other_rows || piece->first >= end) return true;
-    if (!noticed_room(watch, &watch->went, end - piece->first, 0) ||
+    if (!noticed_room(watch, &watch->went, end - piece->first, watch->bytes) ||
         !WEFT__LIST_ROOM(memory_of(watch), WEFT__MEMORY_SYSTEMS, &watch->places,
                          (size_t)piece->noted + end - piece->first))
         return false;
@@ -187,8 +187,9 @@ static bool rows_went(observer_watch *watch, weft__row_piece *piece)
         if (row < both) row = other_row(rows, mirror, row, both);
         if (row == end) break;
         watch->places.at[watch->went.entities.count] = row;
-        notice(&watch->went, mirror->rows[row], NULL, 0);
-        values_keep(watch, mirror, row, row + 1);
+        const char *known = mirrored(watch, mirror, row);
+        notice(&watch->went, mirror->rows[row], known, watch->bytes);
+        if (watch->change_users != 0) values_keep(watch, mirror->rows + row, known, 1);
     }
     return true;
 }
@@ -270,14 +271,15 @@ static bool went_settle(observer_watch *watch)
 {
     for (uint32_t i = 0, most = watch->went.entities.count; i < most; i++) {
         weft_entity entity = watch->went.entities.at[i];
-        uint32_t row, index = weft_entity_index(entity);
+        uint32_t row;
         if (i % WEFT__PIECE_ROWS == 0 && !went_room(watch, most - i)) return false;
         if (!is_member(watch, entity)) continue;
         const weft__chunk *chunk = weft__entity_row(watch->world, entity, &row);
         if (chunk != NULL && is_watched(watch, chunk->archetype)) continue;
-        const char *value = watch->bytes == 0 ? NULL : value_of(watch, index);
+        const char *value =
+            watch->bytes == 0 ? NULL : watch->went.values.at->bytes + (size_t)i * watch->bytes;
         bool is_dead = chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
-        watch->members.at[index] = 0;
+        watch->members.at[weft_entity_index(entity)] = 0;
         notice(&watch->removed, entity, value, watch->bytes);
         if (is_dead) notice(&watch->destroyed, entity, value, watch->bytes);
     }
@@ -310,10 +312,11 @@ static bool candidates_all(observer_watch *watch)
     uint32_t tag = weft__world_desc(watch->world)->entity_tag << WEFT_ENTITY_TAG_SHIFT;
     weft__row_diff_reset(&watch->diff);
     watch->went.entities.count = 0;
-    if (!noticed_room(watch, &watch->went, watch->members.count, 0)) return false;
+    if (!noticed_room(watch, &watch->went, watch->members.count, watch->bytes)) return false;
     for (uint32_t i = 0; i < watch->members.count; i++)
         if (watch->members.at[i] != 0)
-            notice(&watch->went, (weft_entity){i | tag, watch->members.at[i]}, NULL, 0);
+            notice(&watch->went, (weft_entity){i | tag, watch->members.at[i]}, value_of(watch, i),
+                   watch->bytes);
     return true;
 }
 
@@ -333,18 +336,27 @@ static bool rows_scan(observer_watch *watch, uint32_t *compared)
     return true;
 }
 
-/* Values of all members are where mirrors are not needed: those of rows that were compared stand. */
+/* Values of all members where mirrors are not needed, before mirrors are forgotten: of those that
+ * went, of those that stayed, then of those that were compared: what is told of them was noted. */
 static void values_rescue(observer_watch *watch, uint32_t compared)
 {
-    for (uint32_t i = 0; i < watch->diff.mirrors.count; i++)
-        if (watch->diff.mirrors.at[i] != NULL)
-            values_keep(watch, watch->diff.mirrors.at[i], 0, watch->diff.mirrors.at[i]->count);
-    for (uint32_t i = 0; i < watch->diff.gone.count; i++)
-        values_keep(watch, watch->diff.gone.at[i], 0, watch->diff.gone.at[i]->count);
+    const weft__row_diff *diff = &watch->diff;
+    const weft__noticed *went = &watch->went;
+    if (watch->bytes == 0) return;
+    if (went->entities.count != 0)
+        values_keep(watch, went->entities.at, went->values.at->bytes, went->entities.count);
+    for (uint32_t i = 0; i < diff->mirrors.count + diff->gone.count; i++) {
+        const weft__mirror *mirror =
+            i < diff->mirrors.count ? diff->mirrors.at[i] : diff->gone.at[i - diff->mirrors.count];
+        if (mirror != NULL) values_keep(watch, mirror->rows, mirror->values, mirror->count);
+    }
     for (uint32_t i = 0; i < compared; i++) {
-        const weft__row_piece *piece = &watch->diff.pieces.at[i];
+        const weft__row_piece *piece = &diff->pieces.at[i];
         uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
-        values_keep(watch, piece->mirror, piece->first, piece->end < now ? piece->end : now);
+        uint32_t end = piece->end < now ? piece->end : now;
+        if (piece->first < end)
+            values_keep(watch, piece->mirror->rows + piece->first,
+                        mirrored(watch, piece->mirror, piece->first), end - piece->first);
     }
 }
 
@@ -394,8 +406,8 @@ static bool observer_watch_keep(observer_watch *watch, uint32_t bytes)
     if (!values_room(watch, &watch->values, watch->members.count, bytes) ||
         !weft__row_diff_widen(diff, bytes))
         return false;
-    weft__noticed *lists[] = {&watch->removed, &watch->changed, &watch->destroyed};
-    for (uint32_t i = 0; i < 3; i++) lists[i]->entities.count = 0;
+    weft__noticed *lists[] = {&watch->went, &watch->removed, &watch->changed, &watch->destroyed};
+    for (uint32_t i = 0; i < 4; i++) lists[i]->entities.count = 0;
     if (watch->members.count != 0) /* what has gone meanwhile: its value is not known */
         memset(watch->values.at, 0, (size_t)watch->members.count * bytes);
     watch->bytes = bytes;
