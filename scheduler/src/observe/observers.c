@@ -37,6 +37,7 @@ typedef struct observer_watch {
     uint32_t bytes;               /* of a value that is kept; 0: none is */
     bool is_suspect;              /* a snapshot was restored: no version is believed */
     bool is_lost;                 /* a scan ran out of memory: neither are mirrors */
+    bool is_seen;                 /* all rows of this scan were looked at */
     uint64_t scan;                /* number of the last one */
     uint64_t told;                /* the last one that was told */
     WEFT__LIST(uint32_t) members; /* [index] */
@@ -45,6 +46,7 @@ typedef struct observer_watch {
     weft__row_diff diff;
     weft__noticed came, went;    /* candidates: rows that are new or gone in their place */
     WEFT__LIST(uint32_t) places; /* rows of `went`; those of a piece from piece->noted on */
+    uint32_t compared;           /* pieces */
     weft__noticed added, removed, changed, created, destroyed; /* not told yet */
 } observer_watch;
 
@@ -61,6 +63,7 @@ typedef struct weft__observer {
 typedef struct weft__observers {
     WEFT__LIST(weft__observer *) all;     /* in the order in which they run */
     WEFT__LIST(observer_watch *) watches; /* that of all entities, where it is, is first */
+    weft_job_cost cost;                   /* of looking at the rows of one */
     uint32_t last_id;
 } weft__observers;
 
@@ -320,16 +323,15 @@ static bool candidates_all(observer_watch *watch)
     return true;
 }
 
-/* What went first: a row that came may have the value that its entity had elsewhere. *compared: how
- * many pieces. */
-static bool rows_scan(observer_watch *watch, uint32_t *compared)
+/* What went first: a row that came may have the value that its entity had elsewhere. */
+static bool rows_scan(observer_watch *watch)
 {
     if (!weft__row_diff_look(&watch->diff)) return false;
     weft__row_piece *pieces = watch->diff.pieces.at;
     uint32_t count = watch->diff.pieces.count;
     for (uint32_t i = 0; i < count; i++)
         if (!rows_went(watch, &pieces[i])) return false;
-    for (uint32_t i = 0; i < count; *compared = ++i)
+    for (uint32_t i = 0; i < count; watch->compared = ++i)
         if (!piece_compare(watch, &pieces[i],
                            i + 1 < count ? pieces[i + 1].noted : watch->went.entities.count))
             return false;
@@ -338,7 +340,7 @@ static bool rows_scan(observer_watch *watch, uint32_t *compared)
 
 /* Values of all members where mirrors are not needed, before mirrors are forgotten: of those that
  * went, of those that stayed, then of those that were compared: what is told of them was noted. */
-static void values_rescue(observer_watch *watch, uint32_t compared)
+static void values_rescue(observer_watch *watch)
 {
     const weft__row_diff *diff = &watch->diff;
     const weft__noticed *went = &watch->went;
@@ -350,7 +352,7 @@ static void values_rescue(observer_watch *watch, uint32_t compared)
             i < diff->mirrors.count ? diff->mirrors.at[i] : diff->gone.at[i - diff->mirrors.count];
         if (mirror != NULL) values_keep(watch, mirror->rows, mirror->values, mirror->count);
     }
-    for (uint32_t i = 0; i < compared; i++) {
+    for (uint32_t i = 0; i < watch->compared; i++) {
         const weft__row_piece *piece = &diff->pieces.at[i];
         uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count;
         uint32_t end = piece->end < now ? piece->end : now;
@@ -360,18 +362,23 @@ static void values_rescue(observer_watch *watch, uint32_t compared)
     }
 }
 
-static bool observer_watch_scan(observer_watch *watch, const observer_watch *all)
+/* Looks at the rows. On any worker: of one watch at a time. */
+static void observer_watch_look(observer_watch *watch)
 {
     watch->scan++;
-    watch->came.entities.count = watch->went.entities.count = 0;
+    watch->came.entities.count = watch->went.entities.count = watch->compared = 0;
     if (watch->is_suspect) watch->diff.seen = 0;
-    uint32_t compared = 0;
-    bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch, &compared) &&
-                   went_settle(watch) && came_settle(watch, all);
+    watch->is_seen = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch);
+}
+
+/* From the rows to the entities. `all`: of all entities, settled; or NULL. False: no memory. */
+static bool observer_watch_settle(observer_watch *watch, const observer_watch *all)
+{
+    bool is_done = watch->is_seen && went_settle(watch) && came_settle(watch, all);
     if (is_done)
         weft__row_diff_seen(&watch->diff, false);
     else
-        values_rescue(watch, compared);
+        values_rescue(watch);
     watch->is_lost = !is_done;
     watch->is_suspect = false;
     return is_done;
@@ -537,14 +544,33 @@ static void call_all(calling *c)
 
 /* ---- one round ---- */
 
+static int look_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const weft__observers *observers = argument;
+    (void)job;
+    for (uint32_t i = begin; i < end; i++) observer_watch_look(observers->watches.at[i]);
+    return 0;
+}
+
 static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
 {
     weft__observers *observers = scheduler->observers;
     const observer_watch *all = NULL;
     bool is_done = true;
-    for (uint32_t i = 0; is_done && i < observers->watches.count; i++) {
+    weft_job_for_desc desc = {.fn = look_part,
+                              .argument = observers,
+                              .count = observers->watches.count,
+                              .grain = 1,
+                              .cost = &observers->cost,
+                              .name = "observers: rows"};
+    weft_job_context *job = weft__front(scheduler->world)->host.context;
+    if (job == NULL || is_serial(scheduler) || desc.count < 2 ||
+        weft_job_for(job, &desc, NULL) != WEFT_OK) /* refused: nothing was run */
+        look_part(NULL, observers, 0, desc.count);
+    for (uint32_t i = 0; i < observers->watches.count; i++) {
         observer_watch *watch = observers->watches.at[i];
-        is_done = observer_watch_scan(watch, all);
+        watch->is_seen = watch->is_seen && is_done; /* else what is new is not known */
+        is_done = observer_watch_settle(watch, all) && is_done;
         if (watch->component == 0) all = watch;
     }
     *is_news = false;
@@ -818,7 +844,8 @@ static observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t compone
             (observers->watches.count - at) * sizeof observers->watches.at[0]);
     observers->watches.at[at] = watch;
     observers->watches.count++;
-    bool is_done = observer_watch_scan(watch, NULL);
+    observer_watch_look(watch);
+    bool is_done = observer_watch_settle(watch, NULL);
     observer_watch_told(watch); /* what is there is not news */
     if (is_done) return watch;
     watch_release(scheduler, watch);
@@ -963,7 +990,8 @@ weft_result weft__observers_pass(const weft_world *world, weft_component spared)
                                   &watch->destroyed, &watch->added};
         uint32_t counts[5];
         for (uint32_t k = 0; k < 5; k++) counts[k] = lists[k]->entities.count;
-        if (!observer_watch_scan(watch, all))
+        observer_watch_look(watch);
+        if (!observer_watch_settle(watch, all))
             result = weft__error_memory(world, "what observers know of rows that moved");
         if (watch->component == 0) all = watch;
         for (uint32_t k = 0; k < 5 && watch->component != spared.id; k++)
