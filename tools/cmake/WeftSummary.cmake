@@ -2,7 +2,7 @@
 # The closing summary of a configuration: what was found, what is left out and why.
 message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}, atomics ${WEFT_ATOMICS}, checked ${WEFT_CHECKED}, sanitize [${WEFT_SANITIZE}]")
 if(WEFT_BUILD_TOOLS)
-    list(JOIN WEFT_PEERS ", " peers)
+    list(JOIN WEFT_BENCH_PEERS ", " peers)
     message(STATUS "  peers in weft bench: [${peers}] (packages libomp-dev for clang, libtbb-dev, libjansson-dev)")
 endif()
 if(WEFT_BUILD_TOOLS AND NOT WEFT_WITH_PYTHON)
