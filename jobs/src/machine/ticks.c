@@ -4,6 +4,8 @@
  * seam's clock, which is slower but always right. */
 #include "ticks.h"
 
+#include <pthread.h>
+
 static uint64_t clock_ns(const weft_os *os)
 {
     return os->clock_ns(os->user);
@@ -38,6 +40,35 @@ static moment moment_read(const weft_os *os)
     }
     return best;
 }
+
+/* Ticks to nanoseconds, 32 fraction bits; 0: absurd. */
+static uint64_t rate_measure(const weft_os *os, uint32_t calibration_ns)
+{
+    const moment begin = moment_read(os);
+    while (clock_ns(os) - begin.ns < calibration_ns) continue;
+    const moment end = moment_read(os);
+    const uint64_t passed = end.ticks - begin.ticks;
+    const uint64_t rate = passed == 0 ? 0 : ((end.ns - begin.ns) << 32) / passed;
+    bool is_sane = rate > (UINT64_C(1) << 28) && rate < (UINT64_C(1) << 36); /* 62 MHz..16 GHz */
+    return is_sane ? rate : 0;
+}
+
+/* The rate is that of the machine: it is measured once in the process, and again for who wants it
+ * from a longer while. Who finds the lock taken, or was forked while it was, measures alone. */
+static uint64_t rate_of(const weft_os *os, uint32_t calibration_ns)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t known;
+    static uint32_t known_from_ns;
+    if (pthread_mutex_trylock(&lock) != 0) return rate_measure(os, calibration_ns);
+    if (known_from_ns < calibration_ns) {
+        known = rate_measure(os, calibration_ns);
+        known_from_ns = calibration_ns;
+    }
+    const uint64_t rate = known;
+    pthread_mutex_unlock(&lock);
+    return rate;
+}
 #endif
 
 void weft__ticks_init(weft__ticks *ticks, const weft_os *os, uint32_t calibration_ns)
@@ -48,13 +79,9 @@ void weft__ticks_init(weft__ticks *ticks, const weft_os *os, uint32_t calibratio
 #if WEFT__TICKS_TSC
     /* A replaced clock is virtual time: the counter of the processor would contradict it. */
     if (os->clock_ns != weft__os_default()->clock_ns) return;
+    const uint64_t rate = rate_of(os, calibration_ns);
+    if (rate == 0) return;
     const moment begin = moment_read(os);
-    while (clock_ns(os) - begin.ns < calibration_ns) continue;
-    const moment end = moment_read(os);
-    const uint64_t passed = end.ticks - begin.ticks;
-    const uint64_t rate = passed == 0 ? 0 : ((end.ns - begin.ns) << 32) / passed;
-    bool is_sane = rate > (UINT64_C(1) << 28) && rate < (UINT64_C(1) << 36); /* 62 MHz..16 GHz */
-    if (!is_sane) return;
     ticks->is_tsc = true;
     ticks->ns_per_tick = rate;
     ticks->origin_ticks = begin.ticks;
