@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* peers_weft.c: the rows in weft, as a program that embeds it writes them. */
+/* peers_weft.c: the rows in weft, as a program that embeds it writes them, by public headers only.
+ * One by one means one call for each entity, as in the other libraries, also where weft has a call
+ * for many. Observers are run once, at the end: that is when weft calls them. */
 #include "peers.h"
 
 #include <stdio.h>

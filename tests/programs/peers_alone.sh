@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# peers_alone.sh PROGRAM: weft-peers with nobody beside it: rows run, and what is wrong with the arguments is said.
+# peers_alone.sh PROGRAM: weft-peers without peers: rows run, and what is wrong with the arguments is said.
 set -u
 failed=0
 check() { # STATUS TEXT COMMAND...

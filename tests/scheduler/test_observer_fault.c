@@ -23,7 +23,7 @@ typedef struct fault_world {
     weft_component value, tag;
     weft_entity e[ENTITIES];
     told told[LISTENERS];
-    bool has_no_changes; /* nobody asks for CHANGED */
+    bool has_no_changes; /* no observer asks for CHANGED */
 } fault_world;
 
 static void listen(const weft_observation *o, void *user)

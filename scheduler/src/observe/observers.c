@@ -231,8 +231,8 @@ static void row_came(observer_watch *watch, const weft__mirror *mirror, uint32_t
     if (watch->bytes != 0) memcpy(mirrored(watch, mirror, row), value, watch->bytes);
 }
 
-/* The rows of a piece that are there against the mirror, which becomes current. Up to `noted_end` in
- * the list are the rows that went. */
+/* The rows of a piece that are there against the mirror, which becomes current. Up to `noted_end`
+ * in the list are the rows that went. */
 static bool piece_compare(observer_watch *watch, const weft__row_piece *piece, uint32_t noted_end)
 {
     const weft__chunk *chunk = piece->chunk;
