@@ -23,8 +23,8 @@ typedef struct weft__ticks {
     uint64_t origin_ns;
 } weft__ticks;
 
-/* Finds the tick rate; takes `calibration_ns` when the counter is usable, unless it was measured from
- * as long a while before in this process. The rate may be wrong by two reads of the seam's clock
+/* Finds the tick rate; takes `calibration_ns` when the counter is usable, unless it was measured
+ * from as long a while before in this process. The rate may be wrong by two reads of the clock
  * (50 ns) in that time. */
 void weft__ticks_init(weft__ticks *ticks, const weft_os *os, uint32_t calibration_ns);
 
