@@ -167,6 +167,31 @@ Test(relation, a_cycle_is_cut_at_its_lowest_index_wherever_it_was_closed)
     relation_close(&f);
 }
 
+/* Fields that were written directly and not settled: calls end, for one source and for many, in
+ * the cycle and on the way to it, and find who is in it. */
+Test(relation, calls_end_where_fields_have_a_cycle)
+{
+    for (uint32_t length = 1; length < 12; length++)
+        for (uint32_t way = 0; way < 4; way++) {
+            relation_fixture f = relation_open(1);
+            weft_entity ring[12], tail = one(&f), free_ones[2] = {one(&f), one(&f)};
+            for (uint32_t i = 0; i < length; i++) ring[i] = one(&f);
+            for (uint32_t i = 0; i < length; i++) {
+                weft_target next = {ring[(i + 1) % length]};
+                CHECK_OK(weft_entity_set(f.world, ring[i], f.of[0], &next, sizeof next));
+            }
+            weft_target in = {ring[0]};
+            CHECK_OK(weft_entity_set(f.world, tail, f.of[0], &in, sizeof in));
+            weft_entity above = way < 2 ? ring[length / 2] : tail;
+            CHECK_OK(weft_relation_set_many(f.world, free_ones, 1 + way % 2, f.of[0], above));
+            CHECK_OK(weft_relation_set(f.world, free_ones[0], f.of[0], above));
+            CHECK_RESULT(weft_relation_set(f.world, ring[length - 1], f.of[0], above), WEFT_CYCLE);
+            CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
+            CHECK_OK(weft_relation_settle(f.world));
+            relation_close(&f);
+        }
+}
+
 /* Handles that end a chain: one that is dead, whose index another entity has now, is above nothing;
  * long chains are searched otherwise. */
 Test(relation, a_dead_handle_above_whose_index_is_used_again_is_no_cycle)

@@ -374,12 +374,32 @@ static weft_result error_above_itself(const weft__relation *relation, weft_entit
                        weft__entity_say(world, source).text);
 }
 
+/* Whether `source` is `at` or above it: without a list, for one. A cycle, which the next settling
+ * cuts, comes back to one of the handles that are marked ever further apart. */
+static bool is_above(const weft__relation *relation, weft_entity source, weft_entity at)
+{
+    weft_entity mark = WEFT__NO_ENTITY;
+    for (uint64_t step = 1; at.version != 0; step++) {
+        uint32_t row;
+        char *value;
+        if (handle_compare(&at, &source) == 0) return true;
+        if (handle_compare(&at, &mark) == 0) return false;
+        if ((step & (step - 1)) == 0) mark = at;
+        if (weft__relation_row(relation, at, &row, &value) == NULL) return false;
+        at = weft__relation_field(relation, value);
+    }
+    return false;
+}
+
 static weft_result cycle_check(const weft__relation *relation, const weft_entity *sources,
                                uint32_t count, weft_entity target)
 {
     weft_world *world = relation->world;
     weft__entity_list chain = {0};
     if (!relation->desc.is_acyclic || target.version == 0) return WEFT_OK;
+    if (count == 1)
+        return is_above(relation, *sources, target) ? error_above_itself(relation, *sources)
+                                                    : WEFT_OK;
     weft_result result = chain_collect(relation, target, &chain)
                              ? WEFT_OK
                              : weft__error_memory(world, "weft_relation_set");
