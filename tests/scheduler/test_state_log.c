@@ -132,6 +132,20 @@ static void meddle(uint32_t step, weft_snapshot **snapshot)
     if (step == 6 || step == 9) CHECK_OK(weft_snapshot_restore(t.world, *snapshot));
 }
 
+/* Ends the world of a log, and takes the lines that begin logs out of it. */
+static void end_of(const text *log)
+{
+    end();
+    char *to = log->bytes;
+    for (char *line = log->bytes, *next; line != NULL && *line != '\0'; line = next) {
+        next = strchr(line, '\n') + 1;
+        if (line[0] == 'w') continue;
+        memmove(to, line, (size_t)(next - line));
+        to += next - line;
+    }
+    *to = '\0';
+}
+
 /* Twelve steps; `is_cold`: a log for each, which knows nothing of the last. */
 static text log_of_changes(uint32_t workers, bool is_cold)
 {
@@ -156,15 +170,7 @@ static text log_of_changes(uint32_t workers, bool is_cold)
     }
     CHECK_OK(weft_state_log_end(t.world));
     weft_snapshot_destroy(snapshot);
-    end();
-    char *to = log.bytes; /* without the lines that begin logs */
-    for (char *line = log.bytes, *next; line != NULL && *line != '\0'; line = next) {
-        next = strchr(line, '\n') + 1;
-        if (line[0] == 'w') continue;
-        memmove(to, line, (size_t)(next - line));
-        to += next - line;
-    }
-    *to = '\0';
+    end_of(&log);
     return log;
 }
 
@@ -177,6 +183,42 @@ PLAIN_TEST(what_is_known_of_slices_is_what_they_hold)
         free(warm.bytes);
         free(cold.bytes);
     }
+}
+
+/* Two futures of one moment that write and move rows at the same versions. */
+static text log_of_futures(bool is_cold)
+{
+    text log = {NULL, 0, WEFT_OK};
+    const weft_state_log_desc desc = {.writer = {keep, &log}};
+    weft_snapshot *snapshot = NULL;
+    begin(1);
+    make_systems();
+    CHECK_OK(weft_state_log_begin(t.world, &desc));
+    CHECK_OK(weft_world_step(t.world, 1));
+    CHECK_OK(weft_snapshot_take(t.world, NULL, &snapshot));
+    uint32_t end = weft_world_change_version(t.world) + 3;
+    for (uint32_t future = 0; future < 2; future++) {
+        if (future == 1) CHECK_OK(weft_snapshot_restore(t.world, snapshot));
+        CHECK_OK(weft_entity_destroy(t.world, t.rows[100 + future]));
+        CHECK_OK(weft_entity_set(t.world, t.rows[200], t.b, &future, 4));
+        while (weft_world_change_version(t.world) < end) weft_world_advance_change_version(t.world);
+        if (is_cold) CHECK_OK(weft_state_log_end(t.world));
+        if (is_cold) CHECK_OK(weft_state_log_begin(t.world, &desc));
+        CHECK_OK(weft_world_step(t.world, 1));
+        end = weft_world_change_version(t.world); /* the next look sees no lower one */
+    }
+    CHECK_OK(weft_state_log_end(t.world));
+    weft_snapshot_destroy(snapshot);
+    end_of(&log);
+    return log;
+}
+
+PLAIN_TEST(what_is_known_of_one_future_is_not_believed_in_another)
+{
+    text warm = log_of_futures(false), cold = log_of_futures(true);
+    CHECK_TEXT(warm.bytes, cold.bytes);
+    free(warm.bytes);
+    free(cold.bytes);
 }
 
 PLAIN_TEST(a_writer_that_fails_ends_the_log_and_not_the_steps)

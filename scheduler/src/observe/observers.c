@@ -35,7 +35,7 @@ typedef struct observer_watch {
     uint32_t users;               /* observers */
     uint32_t change_users;        /* of them, those of CHANGED; 0: `changed` stays empty */
     uint32_t bytes;               /* of a value that is kept; 0: none is */
-    bool is_suspect;              /* a snapshot was restored: no version is believed */
+    uint32_t restores;            /* of the scheduler at the last scan */
     bool is_lost;                 /* a scan ran out of memory: neither are mirrors */
     bool is_seen;                 /* all rows of this scan were looked at */
     uint64_t scan;                /* number of the last one */
@@ -367,7 +367,9 @@ static void observer_watch_look(observer_watch *watch)
 {
     watch->scan++;
     watch->came.entities.count = watch->went.entities.count = watch->compared = 0;
-    if (watch->is_suspect) watch->diff.seen = 0;
+    const uint32_t restores = weft__scheduler_of(watch->world)->restores;
+    if (watch->restores != restores) watch->diff.seen = 0;
+    watch->restores = restores;
     watch->is_seen = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch);
 }
 
@@ -380,7 +382,6 @@ static bool observer_watch_settle(observer_watch *watch, const observer_watch *a
     else
         values_rescue(watch);
     watch->is_lost = !is_done;
-    watch->is_suspect = false;
     return is_done;
 }
 
@@ -665,9 +666,6 @@ weft_result weft__observers_play(weft__scheduler *scheduler)
 {
     weft__observers *observers = scheduler->observers;
     const weft__observer *chain[WEFT__OBSERVER_ROUNDS];
-    for (uint32_t i = 0; scheduler->is_restored && i < observers->watches.count; i++)
-        observers->watches.at[i]->is_suspect = true;
-    scheduler->is_restored = false;
     weft_result left = WEFT_OK;
     for (uint32_t round = 0;; round++) {
         bool is_news;

@@ -65,6 +65,7 @@ typedef struct log_known {
 typedef struct log_chunk {
     uint64_t serial;
     uint64_t handles;
+    uint32_t looked; /* world version when they were hashed */
     WEFT__LIST(log_known) at; /* [type position] */
 } log_chunk;
 
@@ -80,8 +81,7 @@ struct weft__hash_log {
     WEFT__LIST(log_chunk) chunks; /* by id */
     uint64_t step;                /* of the last pass */
     uint64_t structure, handles;  /* structure version, and the hash of all handles then */
-    uint32_t version;             /* of the world at the last point ... */
-    uint64_t renewal;             /* ... and how often its versions were renewed */
+    uint32_t restores;            /* of the scheduler at the last point */
     uint32_t open_version;        /* what an EXCLUSIVE system stamps; else 0 */
     const weft__os_files *files;  /* of the environment's file; NULL: none */
     weft__os_file file;
@@ -518,12 +518,17 @@ static uint64_t look_at(const weft__scheduler *scheduler, struct weft__hash_log 
 {
     weft__memory *memory = scheduler->memory;
     const uint32_t types = chunk->archetype->type_count;
+    const bool has_place =
+        WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &log->chunks, chunk->id + 1);
+    log_chunk *known = has_place ? &log->chunks.at[chunk->id] : NULL;
+    const bool is_known = known != NULL && known->serial == chunk->serial;
+    const bool is_old = is_known && weft__version_is_newer(known->looked, chunk->order_version);
+    if (is_old && !WEFT_IS_CHECKED) return known->handles;
     const uint64_t handles = weft__rows_hash(scheduler->world, chunk);
-    if (!WEFT__LIST_REACH(memory, WEFT__MEMORY_SYSTEMS, &log->chunks, chunk->id + 1))
-        return handles;
-    log_chunk *known = &log->chunks.at[chunk->id];
-    if (known->serial == chunk->serial && known->handles == handles && known->at.count == types)
-        return handles;
+    WEFT_ASSERT(!is_old || known->handles == handles); /* order versions tell */
+    if (known == NULL) return handles;
+    known->looked = weft__front(scheduler->world)->version;
+    if (is_known && known->handles == handles && known->at.count == types) return handles;
     known->at.count = 0;
     known->serial = chunk->serial;
     known->handles = handles;
@@ -551,10 +556,9 @@ static uint64_t world_hash(const weft__scheduler *scheduler, struct weft__hash_l
     const weft_world *world = scheduler->world;
     const weft__world_front *front = weft__front(world);
     uint64_t hash = HASH_K0;
-    if (front->renewal != log->renewal || front->version < log->version) /* versions come again */
+    if (scheduler->restores != log->restores) /* versions come again, of another future */
         for (uint32_t i = 0; i < log->chunks.count; i++) log->chunks.at[i].serial = 0;
-    log->renewal = front->renewal;
-    log->version = front->version;
+    log->restores = scheduler->restores;
     if (front->structure_version != log->structure) log->structure = 0;
     for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
         const weft__archetype *archetype = weft__archetype_numbered(world, a);
@@ -624,7 +628,8 @@ void weft__hash_log_begin(weft__scheduler *scheduler)
     }
     log->is_in_pass = true;
     put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
-    if (step != log->step) put_point(scheduler, log, 'B', 0, "the host");
+    if (step != log->step || scheduler->restores != log->restores)
+        put_point(scheduler, log, 'B', 0, "the host");
     log->step = step;
 }
 

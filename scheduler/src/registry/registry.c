@@ -226,7 +226,7 @@ void weft__run_state_put(void *data, const void *state)
 {
     weft__scheduler *scheduler = data;
     const run_state *kept = state;
-    scheduler->is_restored = true;
+    scheduler->restores++;
     forget_runs(scheduler);
     if (kept == NULL) return;
     const double *elapsed = (const double *)(const void *)(kept->systems + kept->system_count);
@@ -312,7 +312,7 @@ void weft__runs_take(void *data)
 void weft__run_state_renew(void *data, struct weft__renewal *renewal)
 {
     weft__scheduler *scheduler = data;
-    scheduler->is_restored |= renewal->is_put; /* observers compare all once */
+    scheduler->restores += renewal->is_put;
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
         weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;

@@ -442,7 +442,7 @@ struct weft__scheduler {
     struct weft__observers *observers;                  /* observers.c; NULL: never was */
     void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
     void (*observers_json)(weft__text *t, const weft__scheduler *scheduler); /* the same */
-    bool is_restored; /* a snapshot was, since observers ran */
+    uint32_t restores; /* of snapshots, and renewals of versions: none that was seen is believed */
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
     uint64_t step_pass;        /* the last pass of a step: weft_system_run is none */
