@@ -65,7 +65,7 @@ typedef struct log_known {
 typedef struct log_chunk {
     uint64_t serial;
     uint64_t handles;
-    uint32_t looked; /* world version when they were hashed */
+    uint32_t looked;          /* world version when they were hashed */
     WEFT__LIST(log_known) at; /* [type position] */
 } log_chunk;
 
