@@ -9,6 +9,7 @@
  *
  * --stride: one refusal of N behind the 8th, but of the library's memory in some calls; of those
  * to the end one of 4 N. */
+#include <weft/observer.h>
 #include <weft/random.h>
 #include <weft/shard.h>
 
@@ -38,6 +39,8 @@ static struct {
     bool is_plain;    /* no component has references: ranks do not ask again */
     char path[64];
     uint64_t given; /* by the last call */
+    uint64_t told;  /* to observers; has_observers */
+    bool has_observers;
 } bed;
 
 /* ---- the bed ---- */
@@ -135,6 +138,30 @@ static void plain_moved_open(void)
     bed.is_plain = false;
 }
 
+static void count_told(const weft_observation *o, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < o->count; i++) bed.told += UINT64_C(1) << 11 * o->event;
+}
+
+/* Births are news, changes of rank are none, also when memory is refused between them. */
+static void observed_open(void)
+{
+    moved_open();
+    bed.has_observers = true;
+    const weft_observer_desc descs[] = {
+        {.name = "added", .on = WEFT_ON_ADDED, .component = bed.seen},
+        {.name = "removed", .on = WEFT_ON_REMOVED, .component = bed.seen},
+        {.name = "created", .on = WEFT_ON_CREATED},
+        {.name = "destroyed", .on = WEFT_ON_DESTROYED}};
+    for (uint32_t i = 0; i < 4; i++) {
+        weft_observer_desc desc = descs[i];
+        desc.run = count_told;
+        CHECK(weft_observer_create(bed.world, &desc).id != 0);
+    }
+    points_make(0, NEWS);
+}
+
 /* New rows wish to begin in sectors of other ranks. */
 static void strays_open(void)
 {
@@ -217,7 +244,8 @@ static void bed_close(void)
     test_memory_fini(&bed.memory);
     if (weft_ranks_rank() == 0) unlink(bed.path);
     bed.shard = NULL;
-    bed.given = 0;
+    bed.given = bed.told = 0;
+    bed.has_observers = false;
 }
 
 /* ---- the calls ---- */
@@ -288,6 +316,7 @@ static const struct call {
     {"weft_ranks_gather", world_open, do_gather, false, true},
     {"weft_shard_sync", moved_open, do_sync, false, true},
     {"weft_shard_sync, no reference", plain_moved_open, do_sync, false, true},
+    {"weft_shard_sync, observed", observed_open, do_sync, false, true},
     {"weft_shard_sync of strays", strays_open, do_sync, false, true},
     {"weft_shard_exchange", shard_open, do_exchange, false, false},
     {"weft_shard_step, the first", systems_open, do_step, true, false},
@@ -328,6 +357,12 @@ static look bed_look(void)
     look out = {.given = bed.given};
     if (bed.shard == NULL) return out;
     weft_shard_stats stats;
+    if (bed.has_observers) {
+        CHECK_OK(weft_observers_run(bed.world));
+        out.given = bed.told;
+        CHECK_OK(weft_ranks_sum(&out.given, 1));
+        CHECK(out.given != 0);
+    }
     CHECK_OK(weft_shard_hash(bed.shard, out.hash));
     weft_shard_stats_get(bed.shard, &stats, sizeof stats);
     out.rows = stats.rows;

@@ -615,8 +615,9 @@ typedef struct weft__moving {
     uint64_t *gone_gids;
     uint64_t gone_capacity[2];
     uint32_t gone_count;
-    bool is_back;    /* after an error: the rows of `out` must come back */
-    bool has_failed; /* the last sync, on all ranks */
+    bool is_back;     /* after an error: the rows of `out` must come back */
+    bool has_failed;  /* the last sync, on all ranks */
+    bool is_unpassed; /* observers have not passed what moved in it */
 } moving;
 
 /* ---- leaving ---- */
@@ -860,14 +861,27 @@ static weft_result deaths_tell_all(weft_shard *shard, moving *m, uint64_t count)
 
 /* ---- all of it ---- */
 
-/* What was born and died until now is news to observers; what moves is not. A balance, which one
- * rank alone never makes, calls none. */
-static weft_result look_at_observed(weft_shard *shard)
+static weft_result observers_told(const weft_shard *shard, weft_result result)
 {
-    const weft_result result =
-        shard->is_balancing ? weft__observers_scan(shard->world) : weft_observers_run(shard->world);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__ranks_fail(result, "observers: %s", weft_world_error(shard->world)->text);
+}
+
+/* What moved is no news to observers; where memory is refused the next sync begins with it. */
+static weft_result pass_observed(const weft_shard *shard, moving *m)
+{
+    const weft_result result = weft__observers_pass(shard->world, shard->gid);
+    m->is_unpassed = result != WEFT_OK;
+    return observers_told(shard, result);
+}
+
+/* What was born and died until now is news to observers. A balance, which one rank alone never
+ * makes, calls none. */
+static weft_result look_at_observed(const weft_shard *shard, moving *m)
+{
+    if (m->is_unpassed) return pass_observed(shard, m);
+    return observers_told(shard, shard->is_balancing ? weft__observers_scan(shard->world)
+                                                     : weft_observers_run(shard->world));
 }
 
 static uint64_t rows_exchanged(const weft_shard *shard)
@@ -878,7 +892,7 @@ static uint64_t rows_exchanged(const weft_shard *shard)
 static weft_result sync(weft_shard *shard, moving *m, weft_result result)
 {
     const bool is_observed = weft__observers_any(shard->world);
-    if (result == WEFT_OK && is_observed) result = look_at_observed(shard);
+    if (result == WEFT_OK && is_observed) result = look_at_observed(shard, m);
     const uint64_t exchanged = rows_exchanged(shard);
     const weft_result settled = settle(shard, m);
     if (result == WEFT_OK) result = settled;
@@ -895,13 +909,14 @@ static weft_result sync(weft_shard *shard, moving *m, weft_result result)
     if (result == WEFT_OK) result = place_blocks(shard, m);
     if (result == WEFT_OK) result = weft__stubs_sweep(shard);
     free_blocks(m);
+    const bool has_news = is_observed && exchanged != rows_exchanged(shard);
+    if (result == WEFT_OK && has_news) result = pass_observed(shard, m);
     uint64_t words[2] = {shard->figures_asked, deaths_count(shard)};
     result = weft__ranks_agree_on(result, words);
     shard->figures_asked = words[0];
     if (has_begun && result != WEFT_OK) turn_back(shard, m);
     if (has_begun && result != WEFT_OK) (void)settle(shard, m);
-    if (is_observed && exchanged != rows_exchanged(shard))
-        (void)weft__observers_pass(shard->world, shard->gid);
+    if (has_news && result != WEFT_OK) (void)pass_observed(shard, m); /* the error is told */
     if (result == WEFT_OK) m->gone_count = 0;
     return result == WEFT_OK ? deaths_tell_all(shard, m, words[1]) : result;
 }
