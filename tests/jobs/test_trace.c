@@ -2,8 +2,10 @@
 /* test_trace.c: events and what is lost without a reader. */
 #include "atomic.h"
 #include "check.h"
+#include "zone_thread.h"
 
 #include <weft/jobs.h>
+#include <weft/zone.h>
 
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -96,4 +98,21 @@ Test(trace, counts_of_workers_add_up_to_those_of_the_pool)
     weft_job_worker_stats_get(pool, 3, &none, sizeof none);
     CHECK_U64(none.submitted + none.parked, 0);
     CHECK_OK(weft_job_pool_destroy(pool));
+}
+
+Test(trace, zones_of_an_owner_that_did_not_leave_end_with_its_pool)
+{
+    weft_job_pool *pools[2];
+    weft_job_context *contexts[2];
+    const weft_job_pool_desc desc = {.worker_count = 1, .trace_capacity = 16};
+    for (uint32_t i = 0; i < 2; i++) CHECK_OK(weft_job_pool_create(&desc, &pools[i]));
+    for (uint32_t i = 0; i < 2; i++) CHECK_OK(weft_job_pool_enter(pools[i], &contexts[i]));
+    CHECK_OK(weft_job_pool_destroy(pools[0]));
+    CHECK_POINTER(weft__zones_context(), contexts[1]); /* of the other pool */
+    weft_zone_begin("recorded");
+    weft_zone_end();
+    CHECK_OK(weft_job_pool_destroy(pools[1]));
+    CHECK_POINTER(weft__zones_context(), NULL);
+    weft_zone_begin("nowhere");
+    weft_zone_end();
 }

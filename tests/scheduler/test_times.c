@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_times.c: times of systems (weft_schedule_desc.is_measured) by a clock that the systems move
- * on themselves, so that the truth is known: one worker, each call takes what its system says. */
+ * on themselves, so that the truth is known: one worker, each call takes what its system says; and
+ * which frames are traced. */
 #include <weft/weft.h>
 
+#include "jobs_engine.h"
 #include "os_fault.h"
 #include "plain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SYSTEMS = 3, ROWS = 100000 };
@@ -110,4 +113,29 @@ PLAIN_TEST(a_system_whose_slices_were_all_skipped_keeps_the_time_of_its_last_run
     for (int i = 0; i < 4; i++) CHECK_OK(weft_world_step(b.world, 0)); /* they run in the first */
     check_times(&b);
     end(&b);
+}
+
+PLAIN_TEST(a_step_that_takes_a_share_of_frames_resumes_no_paused_trace)
+{
+    weft_job_pool *pool;
+    weft_world *world;
+    setenv("WEFT_TRACE_SHARE", "50", 1);
+    CHECK_OK(weft_job_pool_create(
+        &(weft_job_pool_desc){.worker_count = 1, .trace_file = "share.pftrace"}, &pool));
+    unsetenv("WEFT_TRACE_SHARE");
+    CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool}, &world));
+    cost of_none = {0, 0, 0};
+    CHECK(weft_system_create(
+              world, &(weft_system_desc){.name = "some", .run = take_time, .user = &of_none})
+              .id != 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        CHECK_OK(weft_world_step(world, 1));
+        CHECK(weft__pool_is_traced(pool)); /* between frames, skipped or not */
+        weft__pool_skip_trace(pool, true);
+        CHECK_OK(weft_world_step(world, 1));
+        CHECK(!weft__pool_is_traced(pool));
+        weft__pool_skip_trace(pool, false);
+    }
+    CHECK_OK(weft_world_destroy(world));
+    CHECK_OK(weft_job_pool_destroy(pool));
 }
