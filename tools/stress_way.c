@@ -38,8 +38,11 @@ static bool begin_extras(weft_world *world, const weft_stress_way *way, const ex
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
     const bool has_parts = e->recorded != NULL || way->mode != WEFT__PART_RECORD;
+    weft__part_order *order =
+        has_parts ? weft__part_order_begin(scheduler, way->mode, way->draw_seed) : NULL;
     if (has_parts &&
-        !weft__part_order_begin(scheduler, way->mode, way->draw_seed, way->parts, way->part_count))
+        (order == NULL || !WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &order->parts,
+                                             way->parts, way->part_count)))
         return false;
     const weft_state_log_desc desc = {.writer = {write_log, e->log},
                                       .keeps_graphs = true,
@@ -51,11 +54,11 @@ static bool begin_extras(weft_world *world, const weft_stress_way *way, const ex
 /* Copies the parts of the run; those of a way that went other ways than given are none. */
 static void end_extras(weft_world *world, const extras *e)
 {
-    uint32_t count;
-    weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft__part_order *order = weft__scheduler_of(world)->part_order;
     weft_state_log_end(world);
-    if (e->recorded == NULL) return;
-    const weft__part *parts = weft__part_order_end(scheduler, &count);
+    if (e->recorded == NULL || order == NULL) return;
+    const weft__part *parts = order->parts.at;
+    const uint32_t count = order->is_incomplete ? 0 : order->parts.count;
     e->recorded->parts = calloc((size_t)count + 1, sizeof *parts);
     e->recorded->part_count = e->recorded->parts ? count : 0;
     if (e->recorded->part_count > 0) memcpy(e->recorded->parts, parts, count * sizeof *parts);
@@ -103,14 +106,14 @@ enum { PATH_BYTES = 160, LINE_BYTES = 256, SEARCHES = 64 };
 
 static void write_order(FILE *file, const weft_stress_recipe *r, const weft_stress_way *way)
 {
-    fprintf(file, "weft stress order 1\nseed %#" PRIx64 " scale %u one in %u\n", r->seed, r->scale,
+    fprintf(file, "weft stress order 2\nseed %#" PRIx64 " scale %u one in %u\n", r->seed, r->scale,
             r->one_in);
     fprintf(file, "workers %u unfused %d shuffle %#" PRIx64 " parts %u\n", way->workers,
             way->options.without_fusion, way->options.shuffle_seed, way->part_count);
     for (uint32_t i = 0; i < way->part_count; i++) {
         const weft__part *p = &way->parts[i];
-        fprintf(file, "pass %" PRIu64 " stage %u items %u-%u worker %u%s\n", p->pass, p->stage,
-                p->first, p->end, p->worker, p->is_main ? " main" : "");
+        fprintf(file, "pass %u stage %u item %u worker %u\n", p->pass, p->stage, p->item,
+                p->worker);
     }
 }
 
@@ -133,11 +136,8 @@ static bool save_order(const weft_stress_recipe *r, const weft_stress_way *way,
 
 static bool read_part(const char *line, weft__part *p)
 {
-    char main_word[8] = "";
-    const int count = sscanf(line, "pass %" SCNu64 " stage %u items %u-%u worker %u %7s", &p->pass,
-                             &p->stage, &p->first, &p->end, &p->worker, main_word);
-    p->is_main = count == 6 && strcmp(main_word, "main") == 0;
-    return count == 5 || p->is_main;
+    return sscanf(line, "pass %u stage %u item %u worker %u", &p->pass, &p->stage, &p->item,
+                  &p->worker) == 4;
 }
 
 static bool read_order(FILE *file, weft_stress_recipe *r, weft_stress_way *way)
@@ -145,7 +145,7 @@ static bool read_order(FILE *file, weft_stress_recipe *r, weft_stress_way *way)
     char line[LINE_BYTES];
     int unfused = 0;
     uint32_t count = 0;
-    if (!fgets(line, sizeof line, file) || strcmp(line, "weft stress order 1\n") != 0) return false;
+    if (!fgets(line, sizeof line, file) || strcmp(line, "weft stress order 2\n") != 0) return false;
     if (!fgets(line, sizeof line, file) ||
         sscanf(line, "seed %" SCNx64 " scale %u one in %u", &r->seed, &r->scale, &r->one_in) != 3 ||
         r->one_in == 0)
@@ -170,7 +170,7 @@ static void name_way(const weft_stress_way *way, char text[LINE_BYTES])
 {
     static const char *const orders[] = {[WEFT__PART_RECORD] = "on the pool",
                                          [WEFT__PART_DRAW] = "parts in a drawn order",
-                                         [WEFT__PART_GIVEN] = "parts in the order of the file"};
+                                         [WEFT__PART_REPLAY] = "parts in the order of the file"};
     if (way->options.without_parallel)
         snprintf(text, LINE_BYTES, "one thread, in order");
     else
@@ -257,7 +257,7 @@ static void report(weft_stress *stress, const weft_stress_recipe *r, weft_stress
     name_way(recorded, name);
     weft_stress_error(stress, "seed %#" PRIx64 ": step %u differs from one thread: %s", r->seed,
                       step + 1, name);
-    recorded->mode = WEFT__PART_GIVEN;
+    recorded->mode = WEFT__PART_REPLAY;
     const bool is_same = recorded->part_count > 0 && repeats(stress, r, recorded, expected);
     if (!is_same && !find_order(stress, r, recorded, expected, &step)) {
         weft_stress_error(stress, "no order of its parts repeats it: the difference comes from "
@@ -285,7 +285,7 @@ int weft_stress_replay(const char *path)
 {
     weft_stress stress = {.workers = 1};
     weft_stress_recipe r;
-    weft_stress_way way = {.mode = WEFT__PART_GIVEN};
+    weft_stress_way way = {.mode = WEFT__PART_REPLAY};
     uint64_t expected[WEFT_STRESS_STEPS], hashes[WEFT_STRESS_STEPS];
     FILE *file = fopen(path, "re");
     if (file == NULL)

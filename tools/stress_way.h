@@ -4,7 +4,7 @@
  * that repeats it.
  *
  * A way runs on the pool, where its parts are recorded, or in an order of parts drawn by a seed
- * (scheduler/src/dispatch/dispatch.h). When its hash differs, the parts go to a file, are run
+ * (scheduler/src/dispatch/part_order.h). When its hash differs, the parts go to a file, are run
  * again in that order with a state log beside the serial way, and the logs are compared
  * (diverge.h).
  */
@@ -17,7 +17,7 @@
 
 enum { WEFT_STRESS_STEPS = 4 };
 
-/* One way. `parts` [part_count] with mode GIVEN; `draw_seed` with DRAW. */
+/* One way. `parts` [part_count] with mode REPLAY; `draw_seed` with DRAW. */
 typedef struct weft_stress_way {
     uint32_t workers;
     weft_schedule_desc options;

@@ -519,8 +519,7 @@ PLAIN_TEST(what_a_serial_system_waits_for_is_a_task_before_the_rest_of_its_stage
         overlap_bed bed;
         const weft__segment *segment = split_bed_open(&bed);
         weft__scheduler *scheduler = weft__scheduler_of(bed.world);
-        if (seed != 0)
-            CHECK(weft__part_order_begin(scheduler, WEFT__PART_DRAW, seed, NULL, 0) != NULL);
+        if (seed != 0) CHECK(weft__part_order_begin(scheduler, WEFT__PART_DRAW, seed) != NULL);
         uint32_t splits = 0;
         for (uint32_t step = 2; step < 10; step++) {
             CHECK_OK(weft_world_step(bed.world, 0));

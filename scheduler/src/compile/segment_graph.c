@@ -232,7 +232,7 @@ static bool is_worth_a_split(const drawing *d, uint32_t system)
 {
     if (is_fused(d, system) || d->systems[system]->flags != WEFT_SYSTEM_SERIAL) return false;
     const weft__task_plan *whole = &d->segment->plans[WEFT__PLAN_WHOLE];
-    if (d->scheduler->options.is_always_parallel) return true;
+    if (weft__is_always_parallel(d->scheduler)) return true;
     return whole->graph != NULL &&
            whole->tasks[whole->task_of[system]].time_ns >= WEFT__SPLIT_LEAST_NS;
 }

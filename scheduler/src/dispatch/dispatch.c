@@ -14,6 +14,7 @@
 #include "diagnose.h"
 #include "ecs_engine.h"
 #include "hash_log.h"
+#include "part_order.h"
 #include "registry.h"
 #include "running.h"
 #include "search.h"
@@ -602,11 +603,7 @@ typedef struct stage_loop {
 static void run_told(weft__scheduler *scheduler, uint32_t worker, uint32_t stage, uint32_t first,
                      uint32_t end)
 {
-    for (uint32_t i = first; i < end; i++) {
-        const weft__part part = {.stage = stage, .first = i, .end = i + 1};
-        scheduler->part_watch->begins(scheduler, worker, &part);
-        weft__part_run(scheduler, worker, &part);
-    }
+    for (uint32_t i = first; i < end; i++) weft__part_run(scheduler, worker, stage, i);
 }
 
 static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
@@ -615,7 +612,7 @@ static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint
     const uint32_t worker = weft_job_worker_index(job);
     begin += l->first;
     end += l->first;
-    if (__builtin_expect(l->scheduler->part_watch != NULL, 0) && l->stage != WEFT__NONE)
+    if (__builtin_expect(l->scheduler->part_order != NULL, 0) && l->stage != WEFT__NONE)
         run_told(l->scheduler, worker, l->stage, begin, end);
     else
         dispatch(&l->scheduler->workers[worker], l->entries, l->entry_count, begin, end);
@@ -641,7 +638,7 @@ static uint32_t number_of(const weft__scheduler *scheduler, const weft__stage *s
 
 static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
 {
-    if (__builtin_expect(scheduler->part_watch != NULL, 0))
+    if (__builtin_expect(scheduler->part_order != NULL, 0))
         run_told(scheduler, 0, number_of(scheduler, stage), begin, end);
     else
         dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
@@ -832,10 +829,10 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
         const uint32_t number = number_of(scheduler, stage);
         bool is_serial = scheduler->is_serial || stage->item_count == 1;
         if (weft__parts_are_ruled(scheduler))
-            scheduler->part_watch->run(scheduler, number, number + 1, NULL);
+            weft__parts_run(scheduler, number, number + 1, NULL);
         else if (is_serial)
             run_inline(scheduler, stage, 0, stage->item_count);
-        else if (scheduler->options.is_always_parallel)
+        else if (weft__is_always_parallel(scheduler))
             run_loop(scheduler, stage, 0);
         else
             run_shared(scheduler, stage);
@@ -850,13 +847,10 @@ weft_result weft__task_run(weft_job_context *job, weft__task *task)
     weft__scheduler *scheduler = task->scheduler;
     weft__stage *stage = &scheduler->stages[task->stage];
     if (task->on_owner) {
-        if (__builtin_expect(scheduler->part_watch != NULL, 0))
-            scheduler->part_watch->begins(scheduler, 0,
-                                          &(weft__part){.stage = task->stage,
-                                                        .first = task->first_entry,
-                                                        .end = task->end_entry,
-                                                        .is_main = true});
-        stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
+        const bool is_kept = __builtin_expect(scheduler->part_order != NULL, 0);
+        for (uint32_t i = task->first_entry; is_kept && i < task->end_entry; i++)
+            weft__part_run(scheduler, 0, task->stage, stage->item_count + i);
+        if (!is_kept) stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
         return WEFT_OK;
     }
     uint32_t first = stage->entries[task->first_entry].first_item;
@@ -874,14 +868,15 @@ weft_result weft__task_run(weft_job_context *job, weft__task *task)
     return weft_job_for(job, &desc, NULL);
 }
 
-void weft__part_run(weft__scheduler *scheduler, uint32_t worker, const weft__part *part)
+void weft__part_run(weft__scheduler *scheduler, uint32_t worker, uint32_t number, uint32_t item)
 {
-    weft__stage *stage = &scheduler->stages[part->stage];
-    if (part->is_main)
-        stage_run_main(scheduler, stage, part->first, part->end);
+    weft__stage *stage = &scheduler->stages[number];
+    const uint32_t count = stage->item_count;
+    weft__part_keep(scheduler, worker, number, item);
+    if (item >= count)
+        stage_run_main(scheduler, stage, item - count, item - count + 1);
     else
-        dispatch(&scheduler->workers[worker], stage->entries, stage->entry_count, part->first,
-                 part->end);
+        dispatch(&scheduler->workers[worker], stage->entries, stage->entry_count, item, item + 1);
 }
 
 /* ---- systems by depth ----

@@ -14,6 +14,7 @@
 #include "ecs_engine.h"
 #include "hash_log.h"
 #include "observers.h"
+#include "part_order.h"
 #include "registry.h"
 #include "scheduler_state.h"
 #include "segment_graph.h"
@@ -424,14 +425,14 @@ static weft__way way_for_tests(const weft__scheduler *scheduler, const weft__seg
 static weft__way without_split(const weft__scheduler *scheduler, weft__segment *segment)
 {
     segment->choice.match_runs = 0;
-    return scheduler->options.is_always_parallel ? WEFT__WAY_GRAPH
-                                                 : weft__segment_choice_way(&segment->choice);
+    return weft__is_always_parallel(scheduler) ? WEFT__WAY_GRAPH
+                                               : weft__segment_choice_way(&segment->choice);
 }
 
 static bool segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
     segment->choice.rest = 0;
-    weft__way way = scheduler->options.is_always_parallel
+    weft__way way = weft__is_always_parallel(scheduler)
                         ? way_for_tests(scheduler, segment)
                         : weft__segment_choice_way(&segment->choice);
     if (scheduler->is_traced_in_detail || weft__hash_log_needs_stages(scheduler))
@@ -466,7 +467,7 @@ static void segment_learn(weft__scheduler *scheduler, weft__segment *segment, we
 {
     weft__segment_choice *choice = &segment->choice;
     const uint32_t ways = segment->has_no_split ? WEFT__WAY_GRAPH + 1 : WEFT__WAY_SPLIT + 1;
-    if (!scheduler->options.is_always_parallel) weft__segment_choice_learn(choice, way, ns, ways);
+    if (!weft__is_always_parallel(scheduler)) weft__segment_choice_learn(choice, way, ns, ways);
     /* the next frame may run stages without a look, and these are loops over all their tasks */
     if (choice->rest != 0 && segment->plan != NULL)
         weft__segment_plan_use(scheduler, segment, WEFT__PLAN_WHOLE);
@@ -505,7 +506,7 @@ static void segment_run(weft__scheduler *scheduler, weft__segment *segment)
     segment->graph_plan = plan;
     segment->graph_ns = 0;
     if (weft__parts_are_ruled(scheduler)) {
-        scheduler->part_watch->run(scheduler, segment->first_stage, segment->end_stage, segment);
+        weft__parts_run(scheduler, segment->first_stage, segment->end_stage, plan);
         return;
     }
     uint64_t begin = weft__scheduler_now(scheduler);

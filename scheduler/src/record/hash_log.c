@@ -893,7 +893,8 @@ void weft__hash_log_obey(weft__scheduler *scheduler)
     const char *path = secure_getenv("WEFT_STATE_LOG");
     const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
     const weft_log *out = &weft__world_desc(scheduler->world)->log;
-    weft_state_log_desc desc = {.writer.write = write_file};
+    const bool has_order = secure_getenv("WEFT_ORDER") != NULL;
+    weft_state_log_desc desc = {.writer.write = write_file, .keeps_graphs = has_order};
     if (path == NULL || path[0] == '\0') return;
     if (rows != NULL && rows[0] != '\0') choose_rows(out, rows, &desc);
     if (weft__hash_log_open(scheduler, &desc) != WEFT_OK) return;

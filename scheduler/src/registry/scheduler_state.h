@@ -458,7 +458,7 @@ struct weft__scheduler {
     weft__frame_share trace_share, counter_share;
     weft_job_context *zones_before;      /* the step: of its thread */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
-    struct weft__part_watch *part_watch; /* dispatch.h; NULL: parts go as they go */
+    struct weft__part_order *part_order; /* part_order.h; NULL: slices run as they come */
     weft__counter_wish counter_wish;
     bool is_counted;          /* in this step; begin_step decides */
     bool is_followed;         /* in this step: something is taken after each call of a system */
@@ -475,6 +475,12 @@ static inline weft__pile weft__systems_pile(const weft__scheduler *scheduler)
 {
     return (weft__pile){
         .memory = scheduler->memory, .category = WEFT__MEMORY_SYSTEMS, .least = 4096};
+}
+
+/* Everything goes to the pool, as an order of slices (part_order.h) asks, too. */
+static inline bool weft__is_always_parallel(const weft__scheduler *scheduler)
+{
+    return scheduler->options.is_always_parallel || scheduler->part_order != NULL;
 }
 
 /* The system of a slice whose callback runs: its context is the first field of it. */

@@ -9,6 +9,7 @@
 #include "diagnose.h"
 #include "dispatch.h"
 #include "hash_log.h"
+#include "part_order.h"
 #include "registry.h"
 #include "sized.h"
 #include "utf8.h"
@@ -211,7 +212,7 @@ static void scheduler_destroy(void *data)
     weft__counters_free(scheduler);
     weft__system_list_close(scheduler);
     weft__hash_log_close(scheduler);
-    if (scheduler->part_watch != NULL) scheduler->part_watch->free(scheduler);
+    weft__order_close(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_free(scheduler->systems[i]);
@@ -293,6 +294,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .renew = weft__run_state_renew};
             if (WEFT_IS_CHECKED) weft__diagnose_watch(scheduler);
             weft__hash_log_obey(scheduler);
+            weft__order_obey(scheduler);
             return scheduler;
         }
         weft__free(weft__world_memory(world), WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler,
@@ -363,6 +365,26 @@ weft_result weft_state_log_end(weft_world *world)
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     return scheduler == NULL ? WEFT_OK : weft__hash_log_close(scheduler);
+}
+
+weft_result weft_order_begin(weft_world *world, const char *order)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(world, "weft_order_begin");
+    if (result != WEFT_OK) return result;
+    if (order == NULL) return weft__error_argument(world, "weft_order_begin", "the order is NULL");
+    weft__scheduler *scheduler = weft__scheduler_obtain(world);
+    if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
+    return weft__order_open(scheduler, order);
+}
+
+weft_result weft_order_end(weft_world *world)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(world, "weft_order_end");
+    if (result != WEFT_OK) return result;
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    return scheduler == NULL ? WEFT_OK : weft__order_close(scheduler);
 }
 
 /* ---- groups ----
