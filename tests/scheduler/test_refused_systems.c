@@ -6,6 +6,7 @@
 #include "refused.h"
 
 #include <weft/observer.h>
+#include <weft/order.h>
 #include <weft/snapshot.h>
 #include <weft/state_log.h>
 #include <weft/transform.h>
@@ -471,6 +472,28 @@ static weft_result do_logged_step(void *open)
     return result == WEFT_OK ? ended : result;
 }
 
+/* Memory that ends in a step ends the record: its end says so. */
+static weft_result in_order(bed *b, const char *order, bool steps)
+{
+    weft_result result = weft_order_begin(b->world, order);
+    if (result == WEFT_OK && steps) result = weft_world_step(b->world, 0.01f);
+    const weft_result ended = weft_order_end(b->world);
+    return result == WEFT_OK ? ended : result;
+}
+
+static weft_result do_order(void *open)
+{
+    weft_result result = in_order(open, "record:a.order", false);
+    if (result == WEFT_OK) result = in_order(open, "replay:a.order", false);
+    return result == WEFT_OK ? in_order(open, "draw:1", false) : result;
+}
+
+static weft_result do_ordered_step(void *open)
+{
+    weft_result result = in_order(open, "record:a.order", true);
+    return result == WEFT_OK ? in_order(open, "draw:1", true) : result;
+}
+
 /* ---- observers ---- */
 
 enum { RECORDS = 1 };
@@ -533,6 +556,7 @@ static const refused_function on_types[] = {
     {"weft_schedule_set", do_options, 0, 0},
     {"weft_transform_create", do_transform, REFUSED_LATER, 0},
     {"weft_state_log_begin", do_log, 0, 0},
+    {"weft_order_begin", do_order, 0, 0},
 };
 
 static const refused_function on_systems[] = {
@@ -549,6 +573,7 @@ static const refused_function on_systems[] = {
     {"weft_world_step", do_step, REFUSED_KINDS | REFUSED_PART | REFUSED_WORKERS, 0},
     {"weft_system_run", do_run, REFUSED_KINDS | REFUSED_PART | REFUSED_WORKERS, 0},
     {"weft_world_step logged", do_logged_step, REFUSED_PART | REFUSED_SILENT | REFUSED_WORKERS, 0},
+    {"weft_world_step in an order", do_ordered_step, REFUSED_PART | REFUSED_WORKERS, 0},
 };
 
 static const refused_function on_observers[] = {

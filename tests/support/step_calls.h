@@ -11,6 +11,7 @@
 
 #include <weft/bundle.h>
 #include <weft/observer.h>
+#include <weft/order.h>
 #include <weft/snapshot.h>
 #include <weft/state_log.h>
 #include <weft/stream.h>
@@ -265,6 +266,8 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
     X(weft_state_log_begin,                                                                        \
       WRONG(s, weft_state_log_begin(c->world, &(weft_state_log_desc){.writer = calls_writer})))    \
     X(weft_state_log_end, WRONG(s, weft_state_log_end(c->world)))                                  \
+    X(weft_order_begin, WRONG(s, weft_order_begin(c->world, "draw:1")))                            \
+    X(weft_order_end, WRONG(s, weft_order_end(c->world)))                                          \
     X(weft_schedule_json, REPORT(s, weft_schedule_json(c->world, s->text, sizeof s->text)))        \
     X(weft_snapshot_take, WRONG(s, weft_snapshot_take(c->world, NULL, &s->taken)))                 \
     X(weft_snapshot_restore, WRONG(s, weft_snapshot_restore(c->world, c->snapshot)))               \
