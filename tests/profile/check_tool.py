@@ -110,6 +110,10 @@ def check_script():
     clock = [("[unknown]", "[vdso]"), ("do_syscall_64", "[kernel.kallsyms]")]
     check_equal("the clock, which perf cannot unwind", recording.place("game", clock, "jump"),
                 ("jump", ["do_syscall_64"], False))
+    for function, row in (("weft__playback_run", "(playback)"), ("weft__relations_settle_all", "(relations)"),
+                          ("weft__observers_play", "(observers)"), ("weft__hash_log_point", "(hashing)")):
+        stack = [(name, "/bin/game") for name in ("_start", "main", "weft_world_step", function, "memcpy")]
+        check_equal(function, recording.place("game", stack, ""), (row, ["game", function, "memcpy"], False))
     rows = recording.table([("b", 1, 1), ("(host)", 1, 9), ("a", 1, 3), ("a", 2, 1)])
     check_equal("rows", [tuple(r) for r in rows], [("a", 4, 4 / 14, 2, 0.75), ("b", 1, 1 / 14, 1, 1.0),
                                                   ("(host)", 9, 9 / 14, 1, 1.0)])
@@ -147,12 +151,13 @@ def check_lists():
 def check_spans():
     found = {}
     for path, us in spans.self_times([(0, 100, "frame"), (10, 60, "fused"), (10, 40, "move"), (40, 60, "spin"),
-                                      (70, 90, "move"), (75, 80, "job"), (200, 300, "parked")]):
+                                      (70, 90, "move"), (75, 80, "job"), (92, 98, "playback"), (93, 94, "job"),
+                                      (200, 300, "parked")]):
         system, below = spans.place(path, {"move", "spin"})
         found[system, below] = found.get((system, below), 0) + us
     check_equal("self times", found, {
         ("move", ()): 45, ("move", ("job",)): 5, ("spin", ()): 20, ("(waiting)", ()): 100,
-        ("(engine)", ("frame",)): 30, ("(engine)", ("frame", "fused")): 0})
+        ("(playback)", ()): 5, ("(playback)", ("job",)): 1, ("(engine)", ("frame",)): 24, ("(engine)", ("frame", "fused")): 0})
 
 
 TIMEHIST = """           time    cpu  task name                       wait time  sch delay   run time  state

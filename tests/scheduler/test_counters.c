@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counters.c: event counters per system over a kernel of our own, which refuses what kernels,
  * containers and virtual machines refuse; and over the real one, as far as it allows. */
+#include <weft/observer.h>
+#include <weft/relation.h>
+#include <weft/state_log.h>
 #include <weft/weft.h>
 
 #include "memory_fault.h"
@@ -546,6 +549,66 @@ PLAIN_TEST(a_share_of_the_frames_is_counted_and_told)
     snprintf(told, sizeof told, "counted: %llu of 1000 frames, 1 %%", (unsigned long long)c.calls);
     check_text(&b, told);
     check_text(&b, "\n(engine) ");
+    end_bed(&b, &k);
+}
+
+/* Calls of the row `name` of the table, and whether it counted anything. */
+static uint64_t calls_of(const bed *b, const char *name)
+{
+    char text[4096], row[32];
+    weft_schedule_counters(b->world, text, sizeof text);
+    snprintf(row, sizeof row, "\n%s ", name);
+    const char *line = strstr(text, row);
+    CHECK(line != NULL);
+    unsigned long long calls = 0, cycles = 0;
+    CHECK_I64(sscanf(line + strlen(row), "%llu %llu", &calls, &cycles), 2);
+    CHECK((calls != 0) == (cycles != 0));
+    return calls;
+}
+
+static void make_one(weft_slice *s, void *user)
+{
+    weft_recorder_create_entity(weft_slice_recorder(s), *(weft_archetype *)user);
+}
+
+static void see(const weft_observation *observation, void *user)
+{
+    (void)observation, (void)user;
+}
+
+static weft_result drop(void *user, const void *bytes, size_t count)
+{
+    (void)user, (void)bytes, (void)count;
+    return WEFT_OK;
+}
+
+PLAIN_TEST(what_the_engine_does_has_a_row_each)
+{
+    static const char *const rows[] = {"(playback)", "(relations)", "(observers)", "(hashing)"};
+    kernel k;
+    kernel_init(&k);
+    bed b = begin_bed(&k.os, true);
+    counted(&b);
+    for (int i = 0; i < 4; i++) CHECK_U64(calls_of(&b, rows[i]), 0);
+    weft_component parent = weft_component_parent(b.world);
+    weft_archetype archetype = WEFT_ARCHETYPE(b.world, parent);
+    weft_system_create(b.world, &(weft_system_desc){.name = "make",
+                                                    .run = make_one,
+                                                    .user = &archetype,
+                                                    .effects = WEFT_RECORDS_CREATE});
+    weft_observer_create(
+        b.world,
+        &(weft_observer_desc){.name = "see", .on = WEFT_ON_ADDED, .component = parent, .run = see});
+    CHECK_OK(weft_state_log_begin(b.world, &(weft_state_log_desc){.writer.write = drop}));
+    counted(&b);
+    CHECK_U64(calls_of(&b, "(playback)"), 5);
+    CHECK_U64(calls_of(&b, "(relations)"), 10); /* before the stages, and at the end */
+    CHECK_U64(calls_of(&b, "(observers)"), 5);
+    CHECK(calls_of(&b, "(hashing)") >= 10);
+    char text[16384];
+    CHECK(weft_schedule_json(b.world, text, sizeof text) < sizeof text);
+    CHECK(strstr(text, "{\"name\": \"playback\", \"time_ns\": 0, \"counters\": {\"calls\": 5, ") !=
+          NULL);
     end_bed(&b, &k);
 }
 

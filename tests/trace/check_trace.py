@@ -204,6 +204,33 @@ def check_deaths(at):
     check(not glob.glob(at("died.pftrace.*")), f"left: {glob.glob(at('died.pftrace.*'))}")
 
 
+def check_work(at):
+    """What the engine does is a span each, and nothing of a frame is in no span."""
+    sys.path.insert(0, os.path.join(sys.argv[2], "profile"))
+    import spans
+    for variables, rows in (({}, {"playback"}), ({"WEFT_STATE_LOG": at("log")}, {"playback", "hashing"})):
+        run("1", "0", "20", environment={"WEFT_TRACE": at("work.pftrace"), **variables})
+        events, _ = read(at("work.pftrace"))
+        seen = check_rows("work", events)
+        found = {name for name in ("playback", "relations", "observers", "hashing") if seen.get(name)}
+        check(found == rows, f"work: {found}, not {rows}")
+        check_shares("work", events)
+        whole = inner = 0
+        for of_row in spans.read_rows(at("work.pftrace")).values():
+            for path, us in spans.self_times(of_row):
+                whole += us
+                inner += us if path[-1] in rows | SYSTEMS | {"zone"} else 0
+        check(inner >= 0.9 * whole, f"work: {inner:.0f} of {whole:.0f} us are in rows, {variables}")
+        by_row = {}
+        for of_row in spans.read_rows(at("work.pftrace")).values():
+            for path, us in spans.self_times(of_row):
+                name = spans.place(path, SYSTEMS)[0]
+                by_row[name] = by_row.get(name, 0) + us
+        named = {f"({name})" for name in rows}
+        check(all(by_row.get(name, 0) > 0 for name in named), f"work: {by_row}")
+        check(not named ^ (set(by_row) - SYSTEMS - {"(engine)"}), f"work: rows {set(by_row)}")
+
+
 def check_variables(at):
     """Other variables of the environment that every program understands."""
     def rows(**variables):
@@ -288,6 +315,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_windows(at)
     check_deaths(at)
     check_variables(at)
+    check_work(at)
     for workers in "12": # the owner alone runs systems, however many there are
         run(workers, "0", "5", at("cost.slices"))
         check_slices(at("cost.slices"))

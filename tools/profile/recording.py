@@ -19,6 +19,9 @@ BOTTOM = re.compile(r"^(_start|_dl_start.*|__libc_start.*|main|clone3?|start_thr
 WAITING = re.compile(r"^weft__worker_spin$|futex|^do_epoll_wait$")
 DEEP = 16  # one whole stack for so many samples
 ENGINE, HOST, WAIT = "(engine)", "(host)", "(waiting)"
+WORKS = {name: f"({name})" for name in ("relations", "playback", "observers", "hashing")}  # spans of a trace
+WORK = re.compile(r"^weft__(relations)_settle|^weft_(relation)_settle$|^weft__(playback)_run$|^weft__(observers)_play$|"
+                  r"^weft__(hash)_log_")  # the functions below which the same is done
 HEAD = re.compile(r"^(.*?)\s+(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):\s*$")
 FRAME = re.compile(r"^\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)?(?: \(([^()]*)\))?$")
 
@@ -162,6 +165,11 @@ def place(thread, frames, marked):
         return names[at], names[at + 1:], False
     if any(WAITING.search(name) for name in names):
         return WAIT, [thread], False
+    for i, name in enumerate(names):
+        found = WORK.match(name)
+        if found:
+            start = next(filter(None, found.groups()))
+            return next(row for row in WORKS.values() if row.startswith("(" + start)), [thread] + names[i:], False
     is_engine = any(name.startswith("weft_") for name in names)
     return ENGINE if is_engine else HOST, [thread] + names, not any(BOTTOM.match(name) for name in names[:4])
 

@@ -8,6 +8,7 @@ import perfetto
 import recording
 
 PARKED = "parked"
+WORKS = recording.WORKS
 
 
 def environment(folder):
@@ -42,12 +43,14 @@ def self_times(spans):
 
 
 def place(path, systems):
-    """(system, what stands below it): the innermost system of a path of spans."""
+    """(system, what stands below it): the innermost system of a path of spans, or what else the engine does there."""
     for i in range(len(path) - 1, -1, -1):
         if path[i] == PARKED:
             return recording.WAIT, ()
         if path[i] in systems:
             return path[i], path[i + 1:]
+        if path[i] in WORKS:
+            return WORKS[path[i]], path[i + 1:]
     return recording.ENGINE, path
 
 

@@ -62,7 +62,8 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
  * stages, with times if the schedule is measured, or, where it ran as a graph, the longest chain of
  * tasks with their times. Times are from the begin to the end of a stage or task; beside those of
  * stages stands their work, summed over the workers. Where fixed rates catch up, they are those
- * of the last tick. */
+ * of the last tick. If the schedule is measured, a line follows of what the thread that steps the
+ * world did beside the segments: relations, playback, observers, hashing. */
 WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
 
 /* Writes the schedule as JSON (tools/weft-schedule-dot draws it). Without systems its lists are
@@ -81,7 +82,9 @@ WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capaci
  *     passes_sync_points, and join_stage, before which they are waited for; the number of stages:
  *     at the end of the step
  *   observers: name, what each sees ("on": "added", ...), component ("": all entities), in the
- *     order in which they run */
+ *     order in which they run
+ *   frame_ns, and work: "relations", "playback", "observers", "hashing", each with its time_ns in
+ *     the last step, as in weft_frame_stats */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */
@@ -104,13 +107,16 @@ typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
     uint64_t critical_path_ns; /* of the last step, see above */
-    uint64_t playback_ns;
+    uint64_t playback_ns;      /* of the last step, as all times here */
     uint32_t systems;
     uint32_t stages;
     uint32_t sync_points;
     uint64_t commands;         /* played back in the last step */
     uint64_t commands_skipped; /* in the last step: their entity was dead, or lacked what
                                   was to be switched */
+    uint64_t relations_ns;     /* settling relations: before the first stage, at sync points */
+    uint64_t observers_ns;     /* observers, and playback of what they record */
+    uint64_t hashing_ns;       /* the state log's, summed over the workers */
 } weft_frame_stats;
 
 /* Counts and times of the steps. `out_bytes`: sizeof *out. All zero when the world has no

@@ -9,7 +9,8 @@
  * part begins and after each call of a system: the difference is the system's. So the dispatch
  * in front of a slice, some ten nanoseconds, counts for the system it prepares, unless frames are
  * sampled (WEFT_COUNTERS_SHARE): then it is read before each call, too. What the owner does
- * between is a row of its own, "(engine)". The groups: counters_group.c. */
+ * between is in rows of their own, "(playback)" and the like, "(engine)" for the rest. The
+ * groups: counters_group.c. */
 #pragma once
 
 #include "scheduler_state.h"
@@ -37,8 +38,9 @@ void weft__counters_frame(weft__scheduler *scheduler, bool is_begin);
 /* A part begins on a worker: what was counted since the last one belongs to no system: on the owner
  * to the engine. */
 void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker);
-/* After a call of a system; NULL: before it, the engine's. */
-void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system);
+/* After a call of a system; NULL: after other work, which has a row of its own. */
+void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+                         weft__work work);
 /* Prints what was counted and closes everything. Owner, the world ends. */
 void weft__counters_free(weft__scheduler *scheduler);
 
@@ -49,8 +51,9 @@ void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *sy
                         weft_system_counters *out);
 /* The rung with its reason, then a line per system. */
 void weft__counters_text(const weft__scheduler *scheduler, weft__text *t);
-/* The columns of a system as a member of its JSON object; nothing when no step counted. */
+/* The columns of a system, or with NULL of other work, as a member of its JSON object; nothing when
+ * no step counted. */
 void weft__counters_json(const weft__scheduler *scheduler, const weft__system *system,
-                         weft__text *t);
+                         weft__work work, weft__text *t);
 /* What the frame added, as counters of the trace. */
 void weft__counters_trace(weft__scheduler *scheduler);

@@ -21,8 +21,10 @@ void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker)
     (void)worker;
 }
 
-void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system)
+void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+                         weft__work work)
 {
+    (void)work;
     (void)scheduler;
     (void)worker;
     (void)system;
@@ -48,8 +50,9 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
 }
 
 void weft__counters_json(const weft__scheduler *scheduler, const weft__system *system,
-                         weft__text *t)
+                         weft__work work, weft__text *t)
 {
+    (void)work;
     (void)scheduler;
     (void)system;
     (void)t;

@@ -61,7 +61,7 @@ typedef struct weft__counter_group {
     int hardware_error;                    /* why it is not the hardware rung; 0: it is */
     int error;                             /* why the rung is none; 0: it is not */
     weft__sample last;
-    weft__counts engine; /* between calls of systems */
+    weft__counts works[WEFT__WORKS]; /* between calls of systems */
 } weft__counter_group;
 
 /* A system's lines in a trace. Owner: the scheduler. */
@@ -79,6 +79,7 @@ typedef struct weft__counters {
     uint32_t capacity;           /* systems there is room for */
     weft__counts *counts;        /* [worker][capacity] by slot of the system */
     weft__counter_track *tracks; /* [capacity] */
+    weft__counter_track work_tracks[WEFT__WORKS];
     weft__counter_group groups[];
 } weft__counters;
 
@@ -150,11 +151,13 @@ static void leave_missing(weft_system_counters *out)
 }
 
 /* What was counted between the calls of systems. */
-static void sum_engine(const weft__counters *counters, weft_system_counters *out)
+static void sum_work(const weft__counters *counters, weft__work work, weft_system_counters *out)
 {
-    *out = (weft_system_counters){.name = "(engine)", .available = available(counters)};
+    static const char *const names[WEFT__WORKS] = {"(engine)", "(relations)", "(playback)",
+                                                   "(observers)", "(hashing)"};
+    *out = (weft_system_counters){.name = names[work], .available = available(counters)};
     for (uint32_t i = 0; i < counters->worker_count; i++)
-        add_worker(&counters->groups[i].engine, out);
+        add_worker(&counters->groups[i].works[work], out);
     leave_missing(out);
 }
 
@@ -327,9 +330,11 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
         weft__counters_sum(scheduler, scheduler->systems[i], &sum);
         add_row(t, &sum);
     }
-    weft_system_counters engine;
-    sum_engine(scheduler->counters, &engine);
-    add_row(t, &engine);
+    for (uint32_t i = WEFT__WORKS; i-- > 0;) {
+        weft_system_counters sum;
+        sum_work(scheduler->counters, i, &sum);
+        add_row(t, &sum);
+    }
     const weft__frame_share *share = &scheduler->counter_share;
     if (share->percent != 0)
         weft__text_add(t, "counted: %llu of %llu frames, %u %% of the time at most\n",
@@ -338,11 +343,14 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
 }
 
 void weft__counters_json(const weft__scheduler *scheduler, const weft__system *system,
-                         weft__text *t)
+                         weft__work work, weft__text *t)
 {
     weft_system_counters sum;
     if (scheduler->counters == NULL) return;
-    weft__counters_sum(scheduler, system, &sum);
+    if (system != NULL)
+        weft__counters_sum(scheduler, system, &sum);
+    else
+        sum_work(scheduler->counters, work, &sum);
     weft__text_add(t, ", \"counters\": {\"calls\": %llu", (unsigned long long)sum.calls);
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
         if ((sum.available & 1u << i) != 0)
@@ -352,32 +360,42 @@ void weft__counters_json(const weft__scheduler *scheduler, const weft__system *s
 
 /* ---- trace */
 
-static void begin_track(weft__counter_track *track, const weft__system *system)
+static void begin_track(weft__counter_track *track, uint32_t system, const char *name)
 {
-    *track = (weft__counter_track){.system = system->handle};
+    *track = (weft__counter_track){.system = system};
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-        snprintf(track->names[i], sizeof track->names[i], "%s: %s", system->name, columns[i].track);
+        snprintf(track->names[i], sizeof track->names[i], "%s: %s", name, columns[i].track);
+}
+
+static void note_track(weft_job_context *owner, weft__counter_track *track, uint32_t system,
+                       const weft_system_counters *sum)
+{
+    if (track->system != system) begin_track(track, system, sum->name);
+    for (uint32_t k = 0; k < WEFT_COUNTER_COUNT; k++) {
+        if ((sum->available & 1u << k) == 0) continue;
+        uint64_t before = track->before[k], now = sum->values[k]; /* scaled: may fall a little */
+        uint64_t value = now > before ? (now - before) / columns[k].unit : 0;
+        track->before[k] = now;
+        weft__note(owner, WEFT_JOB_EVENT_COUNTER, track->names[k],
+                   value < UINT32_MAX ? (uint32_t)value : UINT32_MAX);
+    }
 }
 
 void weft__counters_trace(weft__scheduler *scheduler)
 {
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
+    weft__counters *counters = scheduler->counters;
+    weft_system_counters sum;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
-        weft_system_counters sum;
+        const uint32_t slot = weft__system_slot(system);
+        if (slot >= counters->capacity) continue;
         weft__counters_sum(scheduler, system, &sum);
-        uint32_t slot = weft__system_slot(system);
-        if (slot >= scheduler->counters->capacity) continue;
-        weft__counter_track *track = &scheduler->counters->tracks[slot];
-        if (track->system != system->handle) begin_track(track, system);
-        for (uint32_t k = 0; k < WEFT_COUNTER_COUNT; k++) {
-            if ((sum.available & 1u << k) == 0) continue;
-            uint64_t before = track->before[k], now = sum.values[k]; /* scaled: may fall a little */
-            uint64_t value = now > before ? (now - before) / columns[k].unit : 0;
-            track->before[k] = now;
-            weft__note(owner, WEFT_JOB_EVENT_COUNTER, track->names[k],
-                       value < UINT32_MAX ? (uint32_t)value : UINT32_MAX);
-        }
+        note_track(owner, &counters->tracks[slot], system->handle, &sum);
+    }
+    for (weft__work work = 0; work < WEFT__WORKS; work++) {
+        sum_work(counters, work, &sum);
+        if (sum.calls != 0) note_track(owner, &counters->work_tracks[work], UINT32_MAX, &sum);
     }
 }
 
@@ -561,7 +579,7 @@ static void look(const weft__counters *counters, weft__counter_group *group, boo
     bool has_waited =
         now.enabled_ns - group->last.enabled_ns > now.running_ns - group->last.running_ns;
     if (has_waited) group->has_registers = false; /* registers cannot tell; read() can */
-    if (is_engine) add_since(group, &now, &group->engine);
+    if (is_engine) add_since(group, &now, &group->works[WEFT__WORK_REST]);
     group->last = now;
 }
 
@@ -575,7 +593,8 @@ void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker)
     look(scheduler->counters, &scheduler->counters->groups[worker], worker == 0);
 }
 
-void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system)
+void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+                         weft__work work)
 {
     const weft__os_perf *perf = scheduler->counters->perf;
     weft__counter_group *group = &scheduler->counters->groups[worker];
@@ -589,7 +608,7 @@ void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft
     const uint32_t slot = system == NULL ? 0 : weft__system_slot(system);
     if (slot >= scheduler->counters->capacity) return; /* made in the middle of this step */
     weft__counts *counts =
-        system == NULL ? &group->engine : counts_of(scheduler->counters, worker, slot);
+        system == NULL ? &group->works[work] : counts_of(scheduler->counters, worker, slot);
     if (system != NULL && counts->system != system->handle)
         *counts = (weft__counts){.system = system->handle};
     add_since(group, &now, counts);

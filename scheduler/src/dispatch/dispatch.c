@@ -46,19 +46,59 @@ __attribute__((noinline)) void weft__system_call(const weft__system *system, wef
     if (WEFT_IS_CHECKED) weft__watch_end(&watch, system);
 }
 
-static __attribute__((noinline)) void call_followed(const weft__worker *worker,
+const char *weft__work_name(weft__work work)
+{
+    static const char *const names[WEFT__WORKS] = {"engine", "relations", "playback", "observers",
+                                                   "hashing"};
+    return names[work];
+}
+
+uint64_t weft__work_begin(weft__scheduler *scheduler, weft__work work)
+{
+    weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN,
+               weft__work_name(work), UINT32_MAX);
+    if (scheduler->is_counted) weft__counters_take(scheduler, 0, NULL, WEFT__WORK_REST);
+    return scheduler->is_timed ? weft__scheduler_now(scheduler) : 0;
+}
+
+void weft__work_end(weft__scheduler *scheduler, weft__work work, uint64_t begin_ns)
+{
+    if (scheduler->is_timed) scheduler->work_ns[work] += weft__scheduler_now(scheduler) - begin_ns;
+    if (scheduler->is_counted) weft__counters_take(scheduler, 0, NULL, work);
+    weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_END,
+               weft__work_name(work), 0);
+}
+
+/* A worker's own part of the state log: its time is not the system's. */
+static void hash_slice(weft__worker *worker, const weft__system *system, const weft_slice *slice)
+{
+    weft__scheduler *scheduler = worker->scheduler;
+    const bool is_timed = scheduler->is_timed || scheduler->is_traced;
+    const char *name = weft__work_name(WEFT__WORK_HASHING);
+    weft_job_context *job = weft__host_worker(scheduler->world, worker->index);
+    const uint64_t begin = is_timed ? weft__scheduler_now(scheduler) : 0;
+    if (!worker->is_sharing) weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, name, UINT32_MAX);
+    weft__hash_log_take(scheduler, worker->index, system, slice);
+    if (!worker->is_sharing) weft__note(job, WEFT_JOB_EVENT_SPAN_END, name, 0);
+    if (is_timed) worker->hashed_ns += weft__scheduler_now(scheduler) - begin;
+    if (scheduler->is_counted)
+        weft__counters_take(scheduler, worker->index, NULL, WEFT__WORK_HASHING);
+}
+
+static __attribute__((noinline)) void call_followed(weft__worker *worker,
                                                     const weft__system *system, weft_slice *slice)
 {
     weft__scheduler *scheduler = worker->scheduler;
     if (scheduler->is_counted && scheduler->counter_share.percent != 0)
-        weft__counters_take(scheduler, worker->index, NULL);
+        weft__counters_take(scheduler, worker->index, NULL, WEFT__WORK_REST);
     weft__system_call(system, slice);
-    if (scheduler->is_counted) weft__counters_take(scheduler, worker->index, system);
-    if (scheduler->hash_log != NULL) weft__hash_log_take(scheduler, worker->index, system, slice);
+    if (scheduler->is_counted)
+        weft__counters_take(scheduler, worker->index, system, WEFT__WORK_REST);
+    if (scheduler->hash_log != NULL) hash_slice(worker, system, slice);
 }
 
 /* Calls the system for a slice that is ready but for what differs from call to call. */
-static inline void call(const weft__scheduler *scheduler, const weft__worker *worker,
+static inline void call(const weft__scheduler *scheduler, weft__worker *worker,
                         const weft__system *system, weft_slice *slice, bool is_followed)
 {
     slice->worker = worker->index;
@@ -391,20 +431,27 @@ static weft__system_tally *raw_tally(const weft__worker *worker, const weft__sys
     return &worker->tallies[weft__system_slot(system)];
 }
 
+/* A clock that stands while the worker hashes what a system wrote. */
+static uint64_t own_ns(const weft__worker *worker)
+{
+    return weft__scheduler_now(worker->scheduler) - worker->hashed_ns;
+}
+
 /* One slice, system after system, each timed. */
 static void run_sampled(weft__worker *worker, const weft__entry *entry, uint32_t item)
 {
-    const weft__scheduler *scheduler = worker->scheduler;
-    uint64_t begin = weft__scheduler_now(scheduler);
+    const uint64_t hashed = worker->hashed_ns;
+    uint64_t begin = own_ns(worker);
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         weft__entry single = *entry;
         single.bindings = &entry->bindings[i];
         single.binding_count = 1;
         run_entry(worker, &single, item, item + 1);
-        uint64_t now = weft__scheduler_now(scheduler);
+        uint64_t now = own_ns(worker);
         raw_tally(worker, entry->bindings[i].system)->sampled_ns += now - begin;
         begin = now;
     }
+    worker->sampled_hash_ns += worker->hashed_ns - hashed;
 }
 
 static void run_sampling(weft__worker *worker, const weft__entry *entry, uint32_t begin,
@@ -412,6 +459,7 @@ static void run_sampling(weft__worker *worker, const weft__entry *entry, uint32_
 {
     for (uint32_t i = 0; i < entry->binding_count; i++)
         raw_tally(worker, entry->bindings[i].system)->sampled_ns = 0;
+    worker->sampled_hash_ns = 0;
     uint32_t span = end - begin < SAMPLE ? end - begin : SAMPLE;
     uint32_t turn = (uint32_t)worker->scheduler->pass * UINT32_C(0x9e3779b9); /* a Weyl sequence */
     for (uint32_t next = begin + (turn >> 8) % span; next < end; next += SAMPLE) {
@@ -449,12 +497,12 @@ static void run_timed(weft__worker *worker, const weft__entry *entry, uint32_t b
     const weft__scheduler *scheduler = worker->scheduler;
     bool is_sampled = is_fused(entry) && (scheduler->is_timed || has_shares);
     bool is_timed = scheduler->is_timed && entry->kind != WEFT__ENTRY_LEVELS; /* loops of its own */
-    uint64_t since = is_timed ? weft__scheduler_now(scheduler) : 0;
+    uint64_t since = is_timed ? own_ns(worker) : 0;
     if (is_sampled)
         run_sampling(worker, entry, begin, end);
     else
         run_entry(worker, entry, begin, end);
-    uint64_t took = is_timed ? weft__scheduler_now(scheduler) - since : 0;
+    uint64_t took = is_timed ? own_ns(worker) - since : 0;
     if (is_timed && is_sampled)
         divide_time(worker, entry, took);
     else if (is_timed)
@@ -524,7 +572,9 @@ static void run_fused(weft__worker *worker, const weft__entry *entry, uint32_t b
 {
     weft_job_context *job = job_of(worker);
     weft__note(job, WEFT_JOB_EVENT_SPAN_BEGIN, "fused slices", end - begin);
+    worker->is_sharing = true;
     run_timed(worker, entry, begin, end, true);
+    worker->is_sharing = false;
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         const weft__system *system = entry->bindings[i].system;
         uint64_t ns = raw_tally(worker, system)->sampled_ns;
@@ -532,6 +582,10 @@ static void run_fused(weft__worker *worker, const weft__entry *entry, uint32_t b
             weft__note(job, WEFT_JOB_EVENT_SHARE, system->name,
                        ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
     }
+    if (worker->scheduler->hash_log != NULL)
+        weft__note(job, WEFT_JOB_EVENT_SHARE, weft__work_name(WEFT__WORK_HASHING),
+                   worker->sampled_hash_ns < UINT32_MAX ? (uint32_t)worker->sampled_hash_ns
+                                                        : UINT32_MAX);
     weft__note(job, WEFT_JOB_EVENT_SPAN_END, "fused slices", 0);
 }
 
@@ -727,6 +781,14 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
         dispatch(&scheduler->workers[0], stage->background_entries, count, 0, items);
 }
 
+void weft__stage_hash(weft__scheduler *scheduler, const weft__stage *stage, bool is_joined)
+{
+    if (__builtin_expect(scheduler->hash_log == NULL, 1)) return;
+    const uint64_t begin = weft__work_begin(scheduler, WEFT__WORK_HASHING);
+    weft__hash_log_stage(scheduler, stage, is_joined);
+    weft__work_end(scheduler, WEFT__WORK_HASHING, begin);
+}
+
 void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
 {
     for (uint32_t i = 0; scheduler->background_count > 0 && i < scheduler->stage_count; i++) {
@@ -735,7 +797,7 @@ void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
         weft_result result = weft_job_wait(owner_context(scheduler), stage->background, NULL);
         weft__scheduler_fail(scheduler, result);
         stage->background = (weft_job_handle){0, 0};
-        weft__hash_log_stage(scheduler, stage, true);
+        weft__stage_hash(scheduler, stage, true);
         scheduler->background_count--;
     }
 }

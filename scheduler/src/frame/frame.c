@@ -22,6 +22,7 @@
 #include "stage_entries.h"
 
 #include <float.h>
+#include <string.h>
 #include <weft/relation.h>
 
 /* ---- the clock ----
@@ -275,13 +276,11 @@ static weft__playback_desc describe(const weft__scheduler *scheduler, weft__play
 
 static weft_result play_commands(weft__scheduler *scheduler, weft__playback_costs *costs)
 {
-    uint64_t begin = weft__scheduler_now(scheduler);
     weft__playback_result played;
     const weft__playback_desc desc = describe(scheduler, costs);
     weft_result result = weft__playback_run(&desc, &played);
     scheduler->stats.commands += played.commands;
     scheduler->stats.commands_skipped += played.skipped;
-    scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
     return result;
 }
 
@@ -300,21 +299,37 @@ static weft_result run_observers(weft__scheduler *scheduler, weft__playback_cost
     return weft__observers_play(scheduler);
 }
 
-/* What a sync point does, in a span of the trace: the world is at rest, and what is written gets
- * `version`. */
-static void do_at_rest(weft__scheduler *scheduler, const char *name, uint32_t version,
+/* What a sync point does: the world is at rest, and what is written gets `version`. */
+static void do_at_rest(weft__scheduler *scheduler, weft__work work, uint32_t version,
                        weft_result (*fn)(weft__scheduler *scheduler, weft__playback_costs *costs),
                        weft__playback_costs *costs)
 {
     weft__world_front *front = weft__front(scheduler->world);
-    weft__note(front->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, name, UINT32_MAX);
+    const uint64_t begin = weft__work_begin(scheduler, work);
     uint32_t busy = front->busy;
     front->busy = 0;
     front->version = version;
     weft_result result = fn(scheduler, costs);
     front->busy = busy;
     weft__scheduler_fail(scheduler, result);
-    weft__note(front->host.context, WEFT_JOB_EVENT_SPAN_END, name, 0);
+    weft__work_end(scheduler, work, begin);
+}
+
+/* The state log's lines around a pass and at a sync point: C is what was recorded, S and E are the
+ * begin and end of the pass. */
+static void log_state(weft__scheduler *scheduler, char kind, uint32_t version)
+{
+    if (__builtin_expect(scheduler->hash_log == NULL, 1)) return;
+    const uint64_t begin = weft__work_begin(scheduler, WEFT__WORK_HASHING);
+    if (kind == 'S')
+        weft__hash_log_begin(scheduler);
+    else if (kind == 'E')
+        weft__hash_log_end(scheduler);
+    else if (kind == 'C')
+        weft__hash_log_commands(scheduler);
+    else
+        weft__hash_log_point(scheduler, kind, version);
+    weft__work_end(scheduler, WEFT__WORK_HASHING, begin);
 }
 
 /* ---- background systems that pass it ---- */
@@ -357,17 +372,17 @@ static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
     weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (scheduler->background_count != 0) let_pass(scheduler);
     if (has_commands(scheduler)) {
-        weft__hash_log_commands(scheduler);
+        log_state(scheduler, 'C', version);
         tally_commands(scheduler);
-        do_at_rest(scheduler, "playback", version, play_commands, costs);
-        weft__hash_log_point(scheduler, 'P', version);
+        do_at_rest(scheduler, WEFT__WORK_PLAYBACK, version, play_commands, costs);
+        log_state(scheduler, 'P', version);
     }
     if (weft__relations_any(world))
-        do_at_rest(scheduler, "relations", version, play_relations, NULL);
+        do_at_rest(scheduler, WEFT__WORK_RELATIONS, version, play_relations, NULL);
     if (scheduler->observers != NULL)
-        do_at_rest(scheduler, "observers", version, run_observers, NULL);
+        do_at_rest(scheduler, WEFT__WORK_OBSERVERS, version, run_observers, NULL);
     if (scheduler->observers != NULL || weft__relations_any(world))
-        weft__hash_log_point(scheduler, 'O', version);
+        log_state(scheduler, 'O', version);
 }
 
 /* ---- segments ----
@@ -563,13 +578,12 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, number);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
-    if (__builtin_expect(scheduler->hash_log != NULL, 0))
-        weft__hash_log_stage(scheduler, stage, false);
     if (scheduler->options.is_measured) {
         stage->time_ns = weft__scheduler_now(scheduler) - begin;
         stage->timed_pass = scheduler->pass;
     }
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, title, 0);
+    weft__stage_hash(scheduler, stage, false);
     return WEFT_OK;
 }
 
@@ -697,7 +711,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     due_begin_pass(scheduler, dt, left);
     uint32_t last = weft__front(world)->version + scheduler->version_count;
     weft__entity_maps_refresh(world);
-    weft__hash_log_pass_begin(scheduler);
+    log_state(scheduler, 'S', 0);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
@@ -705,7 +719,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     if (scheduler->options.is_measured) add_totals(scheduler);
     weft__front(world)->busy = 0;
     weft__front(world)->version = last;
-    weft__hash_log_pass_end(scheduler);
+    log_state(scheduler, 'E', 0);
     return result;
 }
 
@@ -768,10 +782,10 @@ static void shares_end(weft__scheduler *scheduler)
         weft__pool_skip_trace(weft__front(scheduler->world)->host.pool, false);
 }
 
-static void begin_step(weft__scheduler *scheduler)
+/* Decides who follows the frame `number`, before anything is done in it. */
+static void begin_look(weft__scheduler *scheduler, uint64_t number)
 {
     weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
-    weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->trace_share.percent = 0; /* a trace that the host has paused is not resumed */
     scheduler->trace_share.begin_ns = 0;
@@ -789,11 +803,18 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_timed = scheduler->options.is_measured;
     scheduler->is_watched = scheduler->is_followed || scheduler->is_timed || scheduler->is_traced;
     weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
-               (uint32_t)weft__front(scheduler->world)->clock.steps);
+               (uint32_t)number);
+    memset(scheduler->work_ns, 0, sizeof scheduler->work_ns);
+    for (uint32_t i = 0; i < scheduler->worker_count && scheduler->hash_log != NULL; i++)
+        scheduler->workers[i].hashed_ns = 0;
+}
+
+static void begin_step(weft__scheduler *scheduler)
+{
+    weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->error.code = WEFT_OK;
     scheduler->mistakes.count = 0;
     scheduler->stats.commands = scheduler->stats.commands_skipped = 0;
-    scheduler->stats.playback_ns = 0;
 }
 
 /* The end of the frame in the trace, with the counters of the world. */
@@ -828,17 +849,23 @@ static void report_missed(weft__scheduler *scheduler, weft__missed what, weft_re
     weft__scheduler_fail(scheduler, result);
 }
 
+/* Of a step, or of one that was refused. */
+static void end_look(weft__scheduler *scheduler)
+{
+    if (scheduler->is_counted) weft__counters_frame(scheduler, false);
+    trace_end(scheduler);
+    if (__builtin_expect((scheduler->trace_share.percent | scheduler->counter_share.percent) != 0,
+                         0))
+        shares_end(scheduler);
+}
+
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 {
     if (scheduler->has_frame_hint) {
         weft_job_frame_end(weft__front(scheduler->world)->host.pool);
         scheduler->has_frame_hint = false;
     }
-    if (scheduler->is_counted) weft__counters_frame(scheduler, false);
-    trace_end(scheduler);
-    if (__builtin_expect((scheduler->trace_share.percent | scheduler->counter_share.percent) != 0,
-                         0))
-        shares_end(scheduler);
+    end_look(scheduler);
     for (uint32_t i = 0; i < scheduler->worker_count && scheduler->background_count == 0; i++)
         weft__loops_end(&scheduler->workers[i].loops);
     weft__scheduler_fail(scheduler, result);
@@ -859,11 +886,14 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 
 /* Relations, with what the owner changed since the last step. CYCLE does not keep the step from
  * running: it is its error. */
-static inline weft_result settle_relations(weft_world *world, weft_result *cycle)
+static inline weft_result settle_relations(weft_world *world, weft__scheduler *scheduler,
+                                           weft_result *cycle)
 {
     *cycle = WEFT_OK;
     if (__builtin_expect(!weft__relations_any(world), 1)) return WEFT_OK;
+    uint64_t begin = scheduler == NULL ? 0 : weft__work_begin(scheduler, WEFT__WORK_RELATIONS);
     weft_result result = weft_relation_settle(world);
+    if (scheduler != NULL) weft__work_end(scheduler, WEFT__WORK_RELATIONS, begin);
     if (result != WEFT_CYCLE) return result;
     *cycle = result;
     return WEFT_OK;
@@ -874,11 +904,14 @@ static inline weft_result step(weft_world *world, float dt)
     weft_result result = weft__outside_hooks(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     result = check_dt(world, "weft_world_step", dt);
-    weft_result cycle = WEFT_OK;
-    if (result == WEFT_OK) result = settle_relations(world, &cycle);
     if (result != WEFT_OK) return result;
+    weft_result cycle;
     weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
+    if (scheduler != NULL) begin_look(scheduler, weft__front(world)->clock.steps + 1);
+    uint64_t begin = scheduler != NULL && scheduler->is_timed ? weft__scheduler_now(scheduler) : 0;
+    result = settle_relations(world, scheduler, &cycle);
+    if (result == WEFT_OK && scheduler != NULL) result = weft__schedule_prepare(scheduler);
+    if (result != WEFT_OK && scheduler != NULL) end_look(scheduler);
     if (result != WEFT_OK) return result;
     weft__front(world)->clock.steps++;
     weft__front(world)->clock.time += (double)dt;
@@ -887,7 +920,6 @@ static inline weft_result step(weft_world *world, float dt)
     if (scheduler == NULL) return cycle; /* no systems */
     begin_step(scheduler);
     weft__scheduler_fail(scheduler, cycle);
-    uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     uint32_t passes = scheduler->has_conditions ? due_decide(scheduler, (double)dt) : 1;
     for (uint32_t left = passes; left > 0 && result == WEFT_OK; left--)
         result = run_pass(scheduler, dt, left);
@@ -964,8 +996,10 @@ static weft_result run_system(weft_world *world, weft_system handle, float dt)
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft__scheduler *scheduler = system->scheduler;
     weft_result cycle;
-    result = settle_relations(world, &cycle);
+    begin_look(scheduler, weft__front(world)->clock.steps);
+    result = settle_relations(world, scheduler, &cycle);
     if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
+    if (result != WEFT_OK) end_look(scheduler);
     if (result != WEFT_OK) return result;
     weft__versions_check(world);
     begin_step(scheduler);

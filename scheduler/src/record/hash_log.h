@@ -37,15 +37,6 @@ void weft__hash_log_obey(weft__scheduler *scheduler);
 /* Owner, around a pass, with a log. */
 void weft__hash_log_begin(weft__scheduler *scheduler);
 void weft__hash_log_end(weft__scheduler *scheduler);
-/* The same; without a log nothing is called, for the sake of short frames. */
-static inline void weft__hash_log_pass_begin(weft__scheduler *scheduler)
-{
-    if (__builtin_expect(scheduler->hash_log != NULL, 0)) weft__hash_log_begin(scheduler);
-}
-static inline void weft__hash_log_pass_end(weft__scheduler *scheduler)
-{
-    if (__builtin_expect(scheduler->hash_log != NULL, 0)) weft__hash_log_end(scheduler);
-}
 /* After a system was called for a slice, on its worker. */
 void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
                          const weft_slice *slice);

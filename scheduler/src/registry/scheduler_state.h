@@ -313,6 +313,9 @@ typedef struct weft__worker {
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
     weft__query_loops loops;   /* of its systems over their declared queries */
+    uint64_t hashed_ns;        /* of this step, by the state log behind calls of systems */
+    uint64_t sampled_hash_ns;  /* of the part of a fused stage that runs: as sampled_ns */
+    bool is_sharing;           /* that part runs: hashing is a share of its span */
     weft__sweep_member *sweep; /* [most systems of a stage] */
     void **sweep_columns; /* [terms of all systems of a stage] columns of all members in a row */
     size_t *sweep_steps;  /* the same: bytes from slice to slice */
@@ -379,6 +382,16 @@ typedef enum weft__counter_wish {
 } weft__counter_wish;
 
 typedef struct weft__counters weft__counters; /* counters_group.c */
+
+/* What a step does beside calling systems; a row each in times, counters and traces. */
+typedef enum weft__work {
+    WEFT__WORK_REST, /* none of the others; counted, not timed */
+    WEFT__WORK_RELATIONS,
+    WEFT__WORK_PLAYBACK,
+    WEFT__WORK_OBSERVERS,
+    WEFT__WORK_HASHING, /* by the state log */
+    WEFT__WORKS
+} weft__work;
 
 /* Owner: the world (its extension). Changed by the thread that owns the world; while a stage runs,
  * workers read it and write their own weft__worker.
@@ -454,7 +467,8 @@ struct weft__scheduler {
     weft_error error;          /* the first one of this step */
     WEFT__LIST(weft_error) mistakes; /* checked builds: all that the last step found */
     weft_frame_stats stats;
-    weft__counters *counters; /* NULL: never counted */
+    uint64_t work_ns[WEFT__WORKS]; /* of the last step, by the thread that steps; is_measured */
+    weft__counters *counters;      /* NULL: never counted */
     weft__frame_share trace_share, counter_share;
     weft_job_context *zones_before;      /* the step: of its thread */
     struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */

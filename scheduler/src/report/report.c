@@ -9,6 +9,7 @@
  * Owner, between steps. */
 #include "compile.h"
 #include "counters.h"
+#include "dispatch.h"
 #include "heap.h"
 #include "invariant.h"
 #include "registry.h"
@@ -861,6 +862,22 @@ static void add_stages_of(weft__text *t, const weft__scheduler *scheduler, uint3
     for (uint32_t i = first; i < end; i++) add_stage(t, scheduler, &scheduler->stages[i]);
 }
 
+/* What the thread that steps the world did in the last step, one thing after the other. */
+static void add_step(weft__text *t, const weft__scheduler *scheduler)
+{
+    uint64_t rest = scheduler->stats.frame_ns, wall = 0;
+    for (uint32_t i = 0; i < scheduler->segment_count; i++)
+        wall += wall_of_segment(scheduler, &scheduler->segments[i]);
+    weft__text_add(t, "the step: %.1f us: segments %.1f us", (double)rest / 1e3,
+                   (double)wall / 1e3);
+    for (weft__work work = WEFT__WORK_RELATIONS; work < WEFT__WORKS; work++) {
+        weft__text_add(t, ", %s %.1f", weft__work_name(work),
+                       (double)scheduler->work_ns[work] / 1e3);
+        wall += scheduler->work_ns[work];
+    }
+    weft__text_add(t, ", the rest %.1f\n", (double)(rest > wall ? rest - wall : 0) / 1e3);
+}
+
 size_t weft_schedule_chain(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
@@ -877,6 +894,7 @@ size_t weft_schedule_chain(weft_world *world, char *out, size_t capacity)
             add_stages_of(&t, scheduler, segment->first_stage, segment->end_stage);
         }
     }
+    if (scheduler->options.is_measured) add_step(&t, scheduler);
     return t.length;
 }
 
@@ -1102,7 +1120,7 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
             weft__text_add(t, ", \"passes_sync_points\": %s, \"join_stage\": %u",
                            system->passes ? "true" : "false",
                            scheduler->staging.join_stage[system->position]);
-        weft__counters_json(scheduler, system, t);
+        weft__counters_json(scheduler, system, WEFT__WORK_REST, t);
         weft__text_add(t, "}");
     }
 }
@@ -1122,6 +1140,24 @@ static void json_sync_points(weft__text *t, const weft__scheduler *scheduler)
     }
 }
 
+/* What the last step did beside its systems. */
+static void json_work(weft__text *t, const weft__scheduler *scheduler,
+                      const weft_frame_stats *stats)
+{
+    const uint64_t ns[WEFT__WORKS] = {0, stats->relations_ns, stats->playback_ns,
+                                      stats->observers_ns, stats->hashing_ns};
+    weft__text_add(t, "],\n  \"frame_ns\": %llu,\n  \"work\": [",
+                   (unsigned long long)stats->frame_ns);
+    for (weft__work work = WEFT__WORK_RELATIONS; work < WEFT__WORKS; work++) {
+        weft__text_add(t, "%s\n    {\"name\": \"%s\", \"time_ns\": %llu",
+                       work == WEFT__WORK_RELATIONS ? "" : ",", weft__work_name(work),
+                       (unsigned long long)ns[work]);
+        weft__counters_json(scheduler, NULL, work, t);
+        weft__text_add(t, "}");
+    }
+    weft__text_add(t, "\n  ]");
+}
+
 /* The same members, all empty. */
 static void json_nothing(weft__text *t, const char *problem)
 {
@@ -1133,7 +1169,8 @@ static void json_nothing(weft__text *t, const char *problem)
     }
     weft__text_add(t,
                    "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": "
-                   "[],\n  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": []\n}\n");
+                   "[],\n  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": [],\n  "
+                   "\"frame_ns\": 0,\n  \"work\": []\n}\n");
 }
 
 size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
@@ -1158,7 +1195,9 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
     segments_json(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"observers\": [");
     if (scheduler->observers != NULL) scheduler->observers_json(&t, scheduler);
-    weft__text_add(&t, "\n  ]\n}\n");
+    weft__text_add(&t, "\n  ");
+    json_work(&t, scheduler, &stats);
+    weft__text_add(&t, "\n}\n");
     return t.length;
 }
 

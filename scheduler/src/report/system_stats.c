@@ -190,6 +190,12 @@ void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out, size_t
         stats.stages = scheduler->stage_count;
         stats.sync_points = scheduler->staging.sync_count + 1;
         stats.critical_path_ns = schedule_critical_path(scheduler);
+        stats.playback_ns = scheduler->work_ns[WEFT__WORK_PLAYBACK];
+        stats.relations_ns = scheduler->work_ns[WEFT__WORK_RELATIONS];
+        stats.observers_ns = scheduler->work_ns[WEFT__WORK_OBSERVERS];
+        stats.hashing_ns = scheduler->work_ns[WEFT__WORK_HASHING];
+        for (uint32_t i = 0; i < scheduler->worker_count && scheduler->hash_log != NULL; i++)
+            stats.hashing_ns += scheduler->workers[i].hashed_ns;
     }
     weft__sized_fill(out, out_bytes, &stats, sizeof stats);
 }

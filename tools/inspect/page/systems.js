@@ -73,7 +73,7 @@ export const systems = {
       writable = data.writable;
       if (once) once.hidden = !writable;
       updateFigures(sums, [['Frame', ns(data.frame)], ['Average', ns(data.average)], ['99 %', ns(data.p99)], ['Critical path', ns(data.critical)],
-        ['Playback', ns(data.playback)], ['Stages', count(data.stages)], ['Sync points', count(data.sync_points)], ['Commands', count(data.commands)], ...(budget ? [['Of the budget', percent(data.average, budget * 1e6)]] : [])]);
+        ['Playback', ns(data.playback)], ['Relations', ns(data.relations)], ['Observers', ns(data.observers)], ...(data.hashing ? [['State log', ns(data.hashing)]] : []), ['Stages', count(data.stages)], ['Sync points', count(data.sync_points)], ['Commands', count(data.commands)], ...(budget ? [['Of the budget', percent(data.average, budget * 1e6)]] : [])]);
       frame.classList.toggle('over', budget > 0 && data.average > budget * 1e6);
       const sum = data.systems.reduce((s, r) => s + (r.enabled ? r.average : 0), 0); // one that is off has no share
       for (const r of data.systems) {

@@ -86,6 +86,9 @@ static void add_frame(const weft__session *session, weft__wire *out)
     weft__wire_count(out, "p99", times.p99);
     weft__wire_count(out, "critical", frame.critical_path_ns);
     weft__wire_count(out, "playback", frame.playback_ns);
+    weft__wire_count(out, "relations", frame.relations_ns);
+    weft__wire_count(out, "observers", frame.observers_ns);
+    weft__wire_count(out, "hashing", frame.hashing_ns);
     weft__wire_count(out, "stages", frame.stages);
     weft__wire_count(out, "sync_points", frame.sync_points);
     weft__wire_count(out, "commands", frame.commands);
