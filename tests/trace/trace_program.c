@@ -3,7 +3,8 @@
  * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE [THREAD]]; without
  * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
- * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill.
+ * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill,
+ * int. TRACE_SLOW: microseconds that each index of the system "indices" takes.
  */
 #include <weft/weft.h>
 #include <weft/zone.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct Place {
@@ -24,6 +26,7 @@ typedef struct Speed {
 
 static const char *ends = "";
 static bool is_last_frame;
+static long slow_us;
 
 static bool ends_by(const char *way)
 {
@@ -45,9 +48,16 @@ static void slow(weft_slice *slice, void *user)
     (void)user;
 }
 
+/* Takes so many microseconds of the thread. */
 static void nothing(weft_slice *slice, void *user)
 {
-    (void)slice, (void)user;
+    const long us = *(const long *)user;
+    struct timespec begin, now;
+    (void)slice;
+    if (us == 0) return;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < us * 1000);
 }
 
 static void spawn(weft_slice *slice, void *user)
@@ -58,6 +68,7 @@ static void spawn(weft_slice *slice, void *user)
     if (is_last_frame && ends_by("abort")) abort();
     if (is_last_frame && ends_by("segv")) raise(SIGSEGV);
     if (is_last_frame && ends_by("kill")) raise(SIGKILL);
+    if (is_last_frame && ends_by("int")) raise(SIGINT);
     weft_recorder_create_entity(weft_slice_recorder(slice), *archetype);
 }
 
@@ -112,6 +123,7 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, con
                                                   .over.rows.terms = {{speed, WEFT_WRITE}}});
     weft_system_create(world, &(weft_system_desc){.name = "indices",
                                                   .run = nothing,
+                                                  .user = &slow_us,
                                                   .over = {.kind = WEFT_OVER_COUNT, .count = 40}});
     weft_system_create(world, &(weft_system_desc){.name = "spawn",
                                                   .run = spawn,
@@ -132,6 +144,7 @@ int main(int argc, char **argv)
 {
     if (argc < 4) return 2;
     if (getenv("TRACE_ENDS") != NULL) ends = getenv("TRACE_ENDS");
+    if (getenv("TRACE_SLOW") != NULL) slow_us = atol(getenv("TRACE_SLOW"));
     const char *file = argc > 4 ? argv[4] : NULL;
     if (file != NULL && strcmp(file, "-") == 0) file = "";
     const weft_job_pool_desc desc = {.worker_count = (uint32_t)atoi(argv[1]),

@@ -8,6 +8,7 @@ import sys
 
 import deep
 import flame as graph
+import frames
 import probes
 import recording
 import schedule
@@ -173,6 +174,107 @@ def stat(arguments):
             print()
         print_table(recording.table((system, row, us / 1000) for system, row, _, us in found), "ms", arguments.json)
     return 1 if status else 0
+
+
+# ---- trace
+
+def us(ns):
+    return "-" if ns is None else f"{ns / 1000:,.1f}"
+
+
+def print_frames(profile, rows, arguments):
+    """The report of one trace."""
+    times = sorted(ns for _, ns in profile.frames)
+    if arguments.json:
+        print(json.dumps({"kind": "frames", "first": profile.frames[0][0], "last": profile.frames[-1][0], "frames": len(times),
+                          "mean_us": sum(times) / len(times) / 1000, "lost": profile.lost,
+                          **{f"p{part}_us": frames.quantile(times, part / 100) / 1000 for part in (50, 95, 99)}}))
+        for row in rows:
+            print(json.dumps({key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()}))
+    else:
+        print(f"frames {profile.frames[0][0]} to {profile.frames[-1][0]}, {len(times)} of them: mean "
+              f"{us(sum(times) / len(times))} us, p50 {us(frames.quantile(times, .5))}, p95 {us(frames.quantile(times, .95))}, "
+              f"p99 {us(frames.quantile(times, .99))}, max {us(times[-1])}")
+        for kind, title in (("row", "us a frame, all threads"), ("zone", "zones")):
+            if any(row["kind"] == kind for row in rows):
+                print(f"\n{title:28} {'frames':>7} {'mean':>9} {'p50':>9} {'p95':>9} {'p99':>9} {'max':>9} {'frame':>7} "
+                      f"{'commands':>9}")
+            for row in rows:
+                if row["kind"] == kind:
+                    print(f"{graph.clip(row['row'], 28):28} {row['frames']:7,}", *(f"{row[key]:9,.1f}" for key in (
+                        "mean_us", "p50_us", "p95_us", "p99_us", "max_us")), f"{row['max_frame']:7} "
+                        f"{row['commands'] or '-':>9}")
+    print_worst(profile, arguments)
+    print_waits(profile, arguments)
+    if profile.lost:
+        say(f"{profile.lost:,} events were lost: the rings were full; times are too short, and frames may lack systems")
+
+
+def print_worst(profile, arguments):
+    if not arguments.json:
+        print("\nworst frames, and the rows that took longer than mostly")
+    for number, ns, more in frames.worst(profile, arguments.worst):
+        if arguments.json:
+            print(json.dumps({"kind": "worst", "frame": number, "us": ns / 1000,
+                              "more": [{"row": name, "us": extra / 1000} for name, extra in more]}))
+        else:
+            print(f"{number:10} {us(ns):>11} us  " + ", ".join(f"{name} +{us(extra)}" for name, extra in more))
+
+
+def print_waits(profile, arguments):
+    whole = sum(ns for _, ns in profile.frames)
+    if profile.waits and not arguments.json:
+        print(f"\n{'waits in frames':28} {'for':28} {'ms':>9} {'share':>8}")
+    for (thread, reason), of in sorted(profile.waits.items(), key=lambda e: (e[0][0], -sum(e[1]))):
+        ns = sum(of)
+        if arguments.json:
+            print(json.dumps({"kind": "wait", "thread": thread, "for": reason, "ms": ns / 1e6, "share": round(ns / whole, 4)}))
+        elif ns * 1000 >= whole:
+            print(f"{graph.clip(thread, 28):28} {graph.clip(reason, 28):28} {ns / 1e6:9,.2f} {100 * ns / whole:7.1f}%")
+
+
+def print_comparison(old, new, arguments):
+    changes, common = frames.compare(old, new)
+    whole = frames.typical([ns for _, ns in old.frames]), frames.typical([ns for _, ns in new.frames])
+    if not arguments.json:
+        if all(whole):
+            print(f"a frame: {us(whole[0].typical)} us before, {us(whole[1].typical)} now, x {whole[1].typical / whole[0].typical:.2f}")
+        if abs(common - 1) > frames.LEAST_CHANGE:
+            print(f"half of all rows are x {common:.2f} or more: the machine was busier, or is another one; rows are judged beside that")
+        print(f"{'us a frame':28} {'before':>10} {'now':>10} {'x':>6} {'noise':>7}")
+    for change in changes:
+        if arguments.json:
+            print(json.dumps({"kind": "change", "row": change.row, "old_us": change.old and change.old / 1000, "verdict": change.verdict,
+                              "new_us": change.new and change.new / 1000, "ratio": change.ratio and round(change.ratio, 4),
+                              "noise": change.noise and round(change.noise, 4)}))
+        else:
+            print(f"{graph.clip(change.row, 28):28} {us(change.old):>10} {us(change.new):>10} "
+                  + (f"{change.ratio:6.2f} {100 * change.noise:6.1f}%" if change.ratio else f"{'-':>6} {'-':>7}")
+                  + f"  {change.verdict}".rstrip())
+    slower = [c for c in changes if c.verdict == "slower"]
+    if not arguments.json:
+        print(f"slower: {', '.join(c.row for c in slower) or 'none'}")
+    limit = arguments.fail_over
+    return 1 if limit is not None and any(c.ratio > common * (1 + limit / 100) for c in slower) else 0
+
+
+def trace(arguments):
+    """Frames of a trace, or of the program that is run: percentiles, worst frames, waits; or two of them compared."""
+    source = arguments.name or arguments.output
+    if arguments.command and run_traced(arguments):
+        say("the command failed; what it left of its trace follows")
+    profile = frames.read(source)
+    other = frames.read(arguments.compare) if arguments.compare else None
+    if arguments.save:
+        frames.save(profile, arguments.save)
+    if arguments.frames:
+        first, last = frames.range_of(arguments.frames)
+        profile = frames.cut(profile, first, last)
+        other = other and frames.cut(other, first, last)
+    if other is not None:
+        return print_comparison(other, profile, arguments)
+    print_frames(profile, frames.describe(profile), arguments)
+    return 0
 
 
 # ---- annotate

@@ -41,7 +41,7 @@ def read_rows(path):
 
 # ---- the spool of a program that died: FILE.raw, FILE.old.raw, FILE.names.raw (trace_file.c) ----
 
-STEAL, COUNTER, SHARE = 3, 12, 13
+STEAL, SPAN, COUNTER, SHARE = 3, 10, 12, 13
 BEGINS, ENDS = (1, 4, 6, 10), (2, 5, 7, 11)  # an end follows its begin
 FALLBACKS = ["?", "job", "job", "steal", "parked", "parked", "wait", "wait", "mark", "wake", "span", "span", "counter", "share"]
 
@@ -86,7 +86,7 @@ def draw_shares(events, row, span, shares, end):
         events.append((row, "E", span[2] + (end - span[2]) * passed // whole, None, None))
 
 
-def read_spool(path):
+def read_spool(path, told=None):
     """As read_trace."""
     stem = path[:-len(".raw")].removesuffix(".old")
     head, names = read_names(stem + ".names.raw")
@@ -108,6 +108,8 @@ def read_spool(path):
             if stack:
                 stack[-1][3] = []  # shares are of a span that has no other in it
             stack.append([kind, number, ns, []])
+            if told is not None and kind == SPAN:
+                told.add(name)
             events.append((row, "B", ns, name, None if value == 0xffffffff else value))
         elif kind in ENDS:
             depth = next((i for i in range(len(stack), 0, -1) if stack[i - 1][:2] == [kind - 1, number]), None)
@@ -116,6 +118,8 @@ def read_spool(path):
         elif kind == SHARE:
             if stack:
                 stack[-1][3].append((name, value))
+                if told is not None:
+                    told.add(name)
         elif kind == COUNTER:
             events.append(("counter", "C", ns, name, value))
         else:
@@ -127,10 +131,34 @@ def read_spool(path):
     return events, 0, []
 
 
-def read_trace(path):
-    """Events as (row, kind, time in ns, name, value), the number of events lost, and what is wrong."""
+def within(events, first, last):
+    """What of the events of read_trace happened in the frames of these numbers; spans that reach over are cut."""
+    depth, begin, end, ends = {}, None, None, {}
+    for row, kind, ns, name, value in events:
+        if kind == "B":
+            depth[row] = depth.get(row, 0) + 1
+            if name == "frame" and value is not None and first <= value <= last:
+                begin, ends[row] = ns if begin is None else begin, depth[row]
+        elif kind == "E":
+            if ends.get(row) == depth[row]:
+                end = max(ns, end or 0)
+                del ends[row]
+            depth[row] -= 1
+    out, opened = [], {}
+    for event in events if end is not None else ():
+        row, kind, ns = event[:3]
+        if not begin <= ns <= end or (kind == "E" and not opened.get(row)):
+            continue
+        opened[row] = opened.get(row, 0) + (kind == "B") - (kind == "E")
+        out.append(event)
+    return out + [(row, "E", end, None, None) for row, count in opened.items() for _ in range(count)]
+
+
+def read_trace(path, told=None):
+    """Events as (row, kind, time in ns, name, value), the number of events lost, and what is wrong. `told`: a set that
+    gets the names of spans that are no jobs."""
     if path.endswith(".raw"):
-        return read_spool(path)
+        return read_spool(path, told)
     mistakes = []
 
     def check(condition, text):
@@ -163,6 +191,8 @@ def read_trace(path):
                 continue
             name = tracks[event[11]] if kind == "C" else names.get(event.get(10))
             check(kind == "E" or name, "an event without a name")
+            if told is not None and kind == "B" and event.get(22) == b"ecs":
+                told.add(name)
             value = event.get(30)
             if 4 in event:
                 value = dict(fields(event[4]))[3]

@@ -829,6 +829,14 @@ static void trace_end(weft__scheduler *scheduler)
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", weft__chunk_count(world));
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
+        const weft__system *system = scheduler->ordered[i];
+        weft__system_tally tally = {0};
+        if (system->effects != 0) weft__system_tally_get(scheduler, system, &tally);
+        if (tally.frame == scheduler->pass && tally.commands != 0)
+            weft__note(owner, WEFT_JOB_EVENT_COUNTER, system->commands_title,
+                       (uint32_t)tally.commands);
+    }
     if (scheduler->is_counted) weft__counters_trace(scheduler);
     weft__pool_drain_trace(weft__front(scheduler->world)->host.pool);
 }

@@ -133,6 +133,7 @@ typedef struct weft__system {
     /* constant after create */
     void (*body)(weft_slice *slice, void *user); /* of a system with JOBS: what `run` calls */
     char name[WEFT__NAME_LIMIT];
+    char commands_title[WEFT__NAME_LIMIT + 10]; /* for traces */
     weft__lists lists;
     weft_query query;        /* 0: no rows */
     weft_component by_depth; /* null: in any order */

@@ -248,6 +248,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->scheduler = scheduler;
     const char *group = desc->group == NULL ? "default" : desc->group;
     memcpy(system->name, desc->name, strlen(desc->name) + 1);
+    snprintf(system->commands_title, sizeof system->commands_title, "%s: commands", desc->name);
     system->group = weft__group_obtain(scheduler, group);
     if (system->group == WEFT__NONE ||
         weft__lists_copy(scheduler->world, lists, &system->lists) != WEFT_OK)
