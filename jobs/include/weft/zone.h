@@ -23,9 +23,9 @@ extern "C" {
 
 /* ---- zones and plots ---- */
 
-/* Begins a span on the calling thread. Threads: any. Cost, with its end: without a trace 10 ns in
- * the shared library (measured on a Zen 5). */
-WEFT_API void weft_zone_begin(const char *name);
+/* Begins a span on the calling thread. Returns whether it is recorded: else it needs no end, though
+ * one does no harm. Threads: any. Cost: 1.6 ns without a trace in the shared library (Zen 5). */
+WEFT_API bool weft_zone_begin(const char *name);
 /* Ends the span that the thread began last. Threads: any. */
 WEFT_API void weft_zone_end(void);
 /* A point of a line, which is known by its name. Threads: any. */
@@ -34,14 +34,13 @@ WEFT_API void weft_plot(const char *name, uint32_t value);
 /* Begins what WEFT_ZONE is. Threads: any. */
 static inline const char *weft_zone_enter(const char *name)
 {
-    weft_zone_begin(name);
-    return name;
+    const char *told = name != NULL ? name : "";
+    return weft_zone_begin(name) ? told : NULL;
 }
 /* Ends what WEFT_ZONE is. Threads: any. */
 static inline void weft_zone_leave(const char **name)
 {
-    (void)name;
-    weft_zone_end();
+    if (*name != NULL) weft_zone_end();
 }
 #define WEFT_ZONE_JOIN_(a, b) a##b
 #define WEFT_ZONE_NAME_(line) WEFT_ZONE_JOIN_(weft_zone_of_line_, line)

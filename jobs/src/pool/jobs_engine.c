@@ -5,9 +5,6 @@
  * The rest of that header is where its subject is: pool_check.c, worker_child.c. */
 #include "jobs_engine.h"
 #include "trace_rows.h"
-#include "zone_thread.h"
-
-#include <weft/zone.h>
 
 weft_job_context *weft__pool_worker(weft_job_pool *pool, uint32_t index)
 {
@@ -84,27 +81,4 @@ void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t va
 {
     if (worker == NULL) return;
     weft__note(worker, WEFT_JOB_EVENT_MARK, name, value);
-}
-
-/* ---- zones ---- */
-
-static inline void zone_note(weft_job_event_kind kind, const char *name, uint32_t value)
-{
-    weft_job_context *context = weft__zones_context();
-    if (__builtin_expect(context != NULL, 0)) weft__note(context, kind, name, value);
-}
-
-void weft_zone_begin(const char *name)
-{
-    zone_note(WEFT_JOB_EVENT_SPAN_BEGIN, name, UINT32_MAX);
-}
-
-void weft_zone_end(void)
-{
-    zone_note(WEFT_JOB_EVENT_SPAN_END, NULL, 0);
-}
-
-void weft_plot(const char *name, uint32_t value)
-{
-    zone_note(WEFT_JOB_EVENT_COUNTER, name, value);
 }
