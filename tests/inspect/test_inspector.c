@@ -921,6 +921,42 @@ PLAIN_TEST(fused_slices_have_a_part_for_each_of_their_systems)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+static void *ask_for_the_last_share(void *url)
+{
+    bool is_there = false;
+    for (uint32_t tries = 0; tries < 300 && !is_there; tries++) {
+        char *reply = ask(url, "{\"do\":\"export\"}");
+        is_there = has_part(reply, "{\"name\":\"turn 599\"");
+        free(reply);
+        usleep(2000);
+    }
+    CHECK(is_there);
+    return NULL;
+}
+
+PLAIN_TEST(fused_slices_of_600_systems_have_a_part_for_the_last_of_them)
+{
+    weft_job_pool *pool;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1,
+                                                        .trace_capacity = 1 << 14,
+                                                        .trace_is_paused = true},
+                                  &pool));
+    lent = pool;
+    begin(true);
+    for (uint32_t i = 0; i < 600; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "turn %u", i);
+        const weft_system_desc desc = {
+            .name = name, .run = turn, .over.rows.terms = {{spin, WEFT_WRITE}}};
+        CHECK(weft_system_create(world, &desc).id != 0);
+    }
+    step_beside(ask_for_the_last_share, 1);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+    lent = NULL;
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
 /* A child of the process still has the listener. */
 PLAIN_TEST(the_port_is_free_after_a_stop)
 {

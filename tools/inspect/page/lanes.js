@@ -1,5 +1,5 @@
 // lanes.js: spans of workers on a canvas: drawing, zoom, a tip for what is under the pointer.
-import { el, ns, tone } from '/ui.js';
+import { el, count, ns, tone } from '/ui.js';
 
 const KINDS = { 3: 'steal', 6: 'wait', 8: 'mark' };
 const ROW = 17, GAP = 10, LEFT = 76, TOP = 22;
@@ -10,7 +10,8 @@ export class Lanes {
     this.options = options;
     this.canvas = el('canvas', { tabIndex: options.still ? -1 : 0, role: 'img', 'aria-label': options.label });
     this.tip = el('div', { class: 'tip', hidden: true });
-    this.node = el('div', { class: options.still ? 'lanes still' : 'lanes' }, this.canvas, this.tip);
+    this.over = el('p', { class: 'note', hidden: true });
+    this.node = el('div', { class: options.still ? 'lanes still' : 'lanes' }, this.canvas, this.tip, this.over);
     this.data = null;
     this.canvas.addEventListener('pointermove', (e) => this.point(e));
     this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
@@ -61,7 +62,13 @@ export class Lanes {
     this.options.onView(Math.round(from), Math.round(to));
   }
 
-  update(data) { this.data = data; this.draw(); }
+  update(data) {
+    const out = data.lanes.reduce((sum, lane) => sum + (lane.left_out || 0), 0);
+    this.over.hidden = !out;
+    this.over.textContent = `${count(out)} spans more than can be drawn are left out: zoom in to see them.`;
+    this.data = data;
+    this.draw();
+  }
 
   draw() {
     const d = this.data;

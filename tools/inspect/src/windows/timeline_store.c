@@ -16,8 +16,7 @@ enum {
     NAMES = 8192,
     NAME_BYTES = 64,
     EVENTS = 512,
-    WRITTEN_MAX = 8000,
-    SHARES = 512 /* systems of a fused stage; more are left out, as in a trace file */
+    WRITTEN_MAX = 8000 /* of one lane in an answer */
 };
 
 /* A span, or a moment (begin == end). */
@@ -41,8 +40,8 @@ typedef struct lane {
     span open[STACK];
     uint32_t depth;
     uint64_t dropped;
-    part shares[SHARES]; /* of open[depth - 1] */
-    uint32_t share_count;
+    part *shares; /* of open[depth - 1] */
+    uint32_t share_count, share_capacity;
 } lane;
 
 /* Spans of one worker in the slowest frame. */
@@ -67,7 +66,10 @@ struct weft__timeline {
 
 static void drop(weft__timeline *t)
 {
-    for (uint32_t i = 0; t->lanes != NULL && i < t->lane_count; i++) free(t->lanes[i].spans);
+    for (uint32_t i = 0; t->lanes != NULL && i < t->lane_count; i++) {
+        free(t->lanes[i].spans);
+        free(t->lanes[i].shares);
+    }
     for (uint32_t i = 0; t->slowest_lanes != NULL && i < t->lane_count; i++)
         free(t->slowest_lanes[i].spans);
     free(t->slowest_lanes);
@@ -141,6 +143,19 @@ static void begin_span(weft__timeline *t, lane *l, const weft_job_event *event)
     l->share_count = 0;
 }
 
+/* Where memory is refused the others get its time. */
+static void add_share(lane *l, part share)
+{
+    if (l->share_count == l->share_capacity) {
+        uint32_t capacity = 2 * l->share_capacity + 64;
+        part *grown = realloc(l->shares, capacity * sizeof *grown);
+        if (grown == NULL) return;
+        l->shares = grown;
+        l->share_capacity = capacity;
+    }
+    l->shares[l->share_count++] = share;
+}
+
 /* A span for each share, one behind the other in the span that has ended. */
 static void add_shares(lane *l, const span *whole)
 {
@@ -205,8 +220,7 @@ static void take_event(weft__timeline *t, lane *l, const weft_job_event *event)
     case WEFT_JOB_EVENT_COUNTER:
         break;
     case WEFT_JOB_EVENT_SHARE:
-        if (l->depth != 0 && l->share_count < SHARES)
-            l->shares[l->share_count++] = (part){event->value, name_of(t, event->name)};
+        if (l->depth != 0) add_share(l, (part){event->value, name_of(t, event->name)});
         break;
     }
 }
@@ -340,12 +354,18 @@ typedef struct drawing {
     uint64_t narrow_ns; /* less is narrower than a pixel */
     drawn last[STACK];
     uint32_t written;
+    uint64_t left_out; /* spans beyond WRITTEN_MAX */
 } drawing;
 
 static void write_drawn(drawing *d, uint32_t depth)
 {
     const drawn *last = &d->last[depth];
-    if (last->count == 0 || d->written++ >= WRITTEN_MAX) return;
+    if (last->count == 0) return;
+    if (d->written == WRITTEN_MAX) {
+        d->left_out += last->count;
+        return;
+    }
+    d->written++;
     uint64_t from = d->period->from_ns;
     uint64_t begin = last->begin_ns > from ? last->begin_ns - from : 0;
     const uint64_t numbers[] = {begin,      last->end_ns - from, depth,
@@ -391,6 +411,7 @@ static void write_lane(const weft__timeline *t, uint32_t worker, const weft__per
         if (span_at(l, i)->begin_ns <= period->to_ns) draw(&d, span_at(l, i));
     for (uint32_t depth = 0; depth < STACK; depth++) write_drawn(&d, depth);
     weft__wire_close(out, ']');
+    if (d.left_out != 0) weft__wire_count(out, "left_out", d.left_out);
     weft__wire_close(out, '}');
 }
 
