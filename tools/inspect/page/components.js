@@ -1,13 +1,13 @@
 // components.js: the types of the world: what they are, who reads and writes them, where they are; and
 // the values of resources.
-import { el, Table, panel, count, bytes, tag, empty, sorted } from '/ui.js';
+import { el, Table, panel, count, bytes, tag, empty, sorted, partField } from '/ui.js';
 import { values } from '/fields.js';
 
 export const components = {
   open(root, api, state) {
     let sort = state.sort || 'name', descending = state.order === 'down', picked = state.component || null, part = state.part || '', last = null, shape = '', shown = null;
     const detail = panel('Component', el('div', { class: 'body' }, empty('Choose a component.')));
-    const input = el('input', { type: 'search', id: 'part', placeholder: 'a part of a name, or a kind', value: part, autocomplete: 'off', spellcheck: false, 'aria-label': 'Name or kind', oninput: () => { part = input.value.trim().toLowerCase(); api.keep({ part }); if (last) update(last); } });
+    const input = partField('a part of a name, or a kind', part, () => { part = input.value.trim().toLowerCase(); api.keep({ part }); if (last) update(last); });
     const table = new Table([
       { title: 'Component', sort: 'name', draw: (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.name) }, r.name), state: (r) => r.name },
       { title: 'Kind', sort: 'kind', text: (r) => r.kind },
@@ -50,7 +50,7 @@ export const components = {
         data.described ? el('div', {}, el('h3', {}, 'Fields'), el('ul', { class: 'plain' }, data.described.map(said))) : el('p', { class: 'soft' }, data.bytes ? 'Its fields are not described: values are bytes.' : ''),
         list('Written by', data.writers.map((s) => api.link(s, 'systems', { system: s }))),
         list('Read by', data.readers.map((s) => api.link(s, 'systems', { system: s }))),
-        isResource ? null : el('p', {}, api.link(`Entities with ${data.name}`, 'entities', { query: data.name })),
+        isResource ? null : el('p', { class: 'row-gap' }, api.link(`Entities with ${data.name}`, 'entities', { query: data.name }), data.kind === 'sparse' ? null : api.link('Who lost it lately', 'entities', { query: data.name, lost: 'yes' })),
         isResource ? null : el('div', {}, el('h3', {}, data.archetype_count > data.archetypes.length ? `Archetypes, the first ${data.archetypes.length} of ${count(data.archetype_count)}` : 'Archetypes'),
           el('ul', { class: 'plain' }, data.archetypes.map((a) => el('li', {}, api.link(a.components.join(', '), 'archetypes', { archetype: a.id }), ' ', el('span', { class: 'held' })))))));
     }

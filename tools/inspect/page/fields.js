@@ -140,7 +140,7 @@ export function values(c, { writable, pick, send, tools, entity = () => '' }) {
       setText(shownUnit, (unitOf(f) || [f.unit || ''])[0]);
       if (swatch && document.activeElement !== swatch) swatch.value = hex(now.fields[at]);
       if (input.type === 'checkbox') input.checked = value === 'true';
-      else if (input.value !== value) input.value = value;
+      else if (input.value !== value) { input.value = value; if (input.type === 'text' && f.least === undefined) input.title = value; }
     };
     // Numbers and lists go as they were typed (53 bits are fewer than 64); else it is a text: "400 km".
     const commit = () => {

@@ -1,5 +1,5 @@
 // systems.js: what runs, for how long, why in this order; and the queries.
-import { el, Table, panel, figures, updateFigures, count, ns, percent, tag, tags, setText, empty, sorted, steady, meter } from '/ui.js';
+import { el, Table, panel, figures, updateFigures, count, ns, percent, tag, tags, setText, empty, sorted, steady, meter, partField, has } from '/ui.js';
 import { curves, key } from '/chart.js';
 import { Lanes } from '/lanes.js';
 
@@ -40,7 +40,8 @@ export const systems = {
     const markedAt = el('span', { class: 'soft' }, markedAs);
     const most = el('input', { type: 'text', id: 'budget', inputMode: 'decimal', class: 'few', value: budget ? String(budget) : '', placeholder: '16.7', onchange: () => { budget = Number(most.value) || 0; try { localStorage.setItem('weft-budget', String(budget)); } catch { /* private mode */ } if (last) update(last); } });
     const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: async () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) { try { lanes.update(await api.ask({ do: 'timeline', slowest: true, pixels: 1200 })); } catch (p) { slow.title = p.message; } } } }, 'Slowest frame');
-    const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', table.node);
+    const part = partField('a part of a name, a group or a component', state.part, () => { api.keep({ part: part.value }); if (last) update(last); });
+    const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', el('div', { class: 'query body' }, part), table.node);
     frame.head.append(el('label', { class: 'row-gap', for: 'budget' }, el('span', { class: 'soft' }, 'Budget, ms'), most));
     spans.head.append(slow);
     all.head.append(el('div', { class: 'row-gap' }, markedAt, marker));
@@ -80,8 +81,9 @@ export const systems = {
         r.share = sum > 0 && r.enabled ? r.average / sum : 0;
         r.since = marked && marked.get(r.name) ? r.average / marked.get(r.name) - 1 : null;
       }
-      table.update(steady(table, sorted(data.systems, sort, descending)), 'This world has no systems.');
-      for (const r of data.systems) table.rows.get(r.name).node.classList.toggle('off', !r.enabled);
+      const rows = data.systems.filter((r) => has(r.name, part.value) || has(r.group, part.value) || r.access.some((a) => has(a.name, part.value)));
+      table.update(steady(table, sorted(rows, sort, descending)), part.value ? 'No system has this.' : 'This world has no systems.');
+      for (const r of rows) table.rows.get(r.name).node.classList.toggle('off', !r.enabled);
       for (const [id, line] of table.rows) line.node.setAttribute('aria-selected', String(id === picked));
     }
 
@@ -124,7 +126,7 @@ export const systems = {
     api.watch([{ request: { do: 'systems' }, update },
       { request: { do: 'timeline', frame: true, pixels: 1200 }, update: frameOf }]);
     if (state.system) pick(state.system);
-    return { close: () => { marks = () => {}; lanes.close(); } };
+    return { find: () => part.focus(), close: () => { marks = () => {}; lanes.close(); } };
   },
 };
 
@@ -145,7 +147,7 @@ export const queries = {
     let sort = state.sort || 'selected', descending = state.order !== 'up', last = null;
     const term = (t) => {
       const sign = signs[t.match];
-      return tag(sign ? `${sign[0]} ${t.name}` : t.name, sign && sign[1] ? 'none' : t.write ? 'write' : 'read');
+      return Object.assign(tag(`${sign && sign[0] ? `${sign[0]} ` : ''}${t.name}${t.write ? ' \u270e' : ''}`, sign && sign[1] ? 'none' : t.write ? 'write' : 'read'), { title: t.write ? 'written' : 'read' });
     };
     const table = new Table([
       { title: 'Terms', draw: (r) => el('div', { class: 'tags' }, r.terms.length ? r.terms.map(term) : [el('span', { class: 'soft' }, 'every entity')], r.options.map((o) => tag(o))), state: (r) => JSON.stringify([r.terms, r.options]) },
@@ -159,14 +161,16 @@ export const queries = {
       { title: '', draw: (r) => api.link('Entities', 'entities', { query: textOf(r.terms) }), state: (r) => r.terms.map((t) => t.match + t.name).join() },
     ], { key: (r) => r.id, sort, descending, label: 'Queries', onSort: (s, d) => { sort = s; descending = d; api.keep({ sort, order: d ? '' : 'up' }); if (last) update(last); } });
     const sums = figures([]);
-    root.append(panel('All queries', el('div', { class: 'body' }, sums)), panel('Queries', table.node));
+    const part = partField('a part of the name of a component or a system', state.part, () => { api.keep({ part: part.value }); if (last) update(last); });
+    root.append(panel('All queries', el('div', { class: 'body' }, sums)), panel('Queries', el('div', { class: 'query body' }, part), table.node));
     function update(data) {
       last = data;
       const skipped = data.rows.reduce((s, r) => s + r.skipped, 0);
       updateFigures(sums, [['Queries', count(data.total)], ['With filters', count(data.rows.filter((r) => r.shared_filters + r.change_filters).length)], ['Rows skipped', count(skipped)]]);
-      table.update(sorted(data.rows, sort, descending), 'This world has no queries.');
+      const rows = data.rows.filter((r) => has(textOf(r.terms), part.value) || r.systems.some((s) => has(s, part.value)));
+      table.update(sorted(rows, sort, descending), part.value ? 'No query has this.' : 'This world has no queries.');
     }
     api.watch([{ request: { do: 'queries' }, update }]);
-    return {};
+    return { find: () => part.focus() };
   },
 };

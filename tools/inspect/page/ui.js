@@ -140,6 +140,12 @@ export class Table {
   }
 }
 
+// A field above a table: only rows with this part are shown.
+export function partField(label, value, changed) {
+  return el('input', { type: 'search', id: 'part', placeholder: label, value: value || '', autocomplete: 'off', spellcheck: false, 'aria-label': label, oninput: changed });
+}
+export const has = (text, part) => text.toLowerCase().includes(part.trim().toLowerCase());
+
 // Sorts a copy by a key of the rows.
 export function sorted(rows, key, descending) {
   const sign = descending ? -1 : 1;

@@ -38,7 +38,7 @@ export const scenes = {
     const problems = new Table([
       { title: 'Where', class: 'mono', text: (r) => `${r.file}${r.line ? `:${r.line}:${r.column}` : ''}` },
       { title: 'Object', class: 'name', text: (r) => r.object || '\u2013' },
-      { title: 'What is wrong', draw: (r) => el('pre', { class: 'why' }, r.text), state: (r) => r.text },
+      { title: 'What is wrong', draw: (r) => { const [first, ...rest] = r.text.split('\n'); return el('div', {}, el('pre', { class: 'why' }, first), el('pre', { class: 'why code' }, rest.join('\n'))); }, state: (r) => r.text },
     ], { key: (r, i) => i, label: 'Mistakes in documents' });
     const sections = new Table([
       { title: 'Section', class: 'name', text: (r) => r.name },

@@ -9,7 +9,7 @@
 #include <weft/entity.h>
 #include <weft/finder.h>
 
-enum { BANDS = 10, ADVICE_MAX = 8 };
+enum { BANDS = 10 };
 
 /* One archetype as it is sorted. */
 typedef struct row {
@@ -30,7 +30,8 @@ static uint64_t key_of(const weft_archetype_stats *stats, const char *sort)
     if (strcmp(sort, "entities") == 0) return stats->entities;
     if (strcmp(sort, "chunks") == 0) return stats->chunks;
     if (strcmp(sort, "wasted") == 0) return stats->bytes_wasted;
-    if (strcmp(sort, "capacity") == 0) return stats->capacity;
+    if (strcmp(sort, "unused") == 0) return stats->capacity - stats->entities;
+    if (strcmp(sort, "tuples") == 0) return stats->tuples;
     if (strcmp(sort, "row") == 0) return stats->row_bytes;
     return stats->bytes;
 }
@@ -126,6 +127,19 @@ static row *take_rows(const weft__session *session, const char *sort, uint32_t *
     return rows;
 }
 
+/* Whether a component of the archetype has the part in its name. */
+static bool is_named(const weft__session *session, weft_archetype archetype, const char *part,
+                     weft__wire *out)
+{
+    bool is_found = false;
+    uint32_t count;
+    weft_component *components = weft__session_components(session, archetype, &count, out);
+    for (uint32_t i = 0; i < count && !is_found; i++)
+        is_found = strcasestr(weft__session_name(session, components[i]), part) != NULL;
+    free(components);
+    return is_found;
+}
+
 static void write_totals(const row *rows, uint32_t count, weft__wire *out)
 {
     weft_archetype_stats sum = {0};
@@ -149,9 +163,13 @@ static void write_totals(const row *rows, uint32_t count, weft__wire *out)
 uint32_t weft__archetypes_window(weft__session *session, const weft__request *request,
                                  weft__wire *out)
 {
-    char sort[16];
-    uint32_t total;
+    char sort[16], part[64];
+    uint32_t total, matched = 0;
     weft__request_text(request, "sort", sort, sizeof sort);
+    if (!weft__request_text(request, "part", part, sizeof part) &&
+        weft__request_has(request, "part"))
+        return weft__window_fail(out, 400, "a part of a name has at most 63 bytes");
+    bool is_up = weft__request_is(request, "up");
     uint64_t from = weft__request_count(request, "from", 0, UINT32_MAX);
     uint64_t count = weft__request_count(request, "count", 100, 500);
     row *rows = take_rows(session, sort, &total);
@@ -159,10 +177,16 @@ uint32_t weft__archetypes_window(weft__session *session, const weft__request *re
     weft__wire_count(out, "total", total);
     write_totals(rows, total, out);
     weft__wire_open(out, "rows", '[');
-    for (uint64_t i = from; i < total && i < from + count; i++) write_row(session, &rows[i], out);
+    for (uint32_t i = 0; i < total; i++) {
+        const row *r = &rows[is_up ? total - 1 - i : i];
+        if (part[0] != '\0' && !is_named(session, r->archetype, part, out)) continue;
+        if (matched >= from && matched < from + count) write_row(session, r, out);
+        matched++;
+    }
     weft__wire_close(out, ']');
+    weft__wire_count(out, "matched", matched);
     weft__wire_open(out, "advice", '[');
-    for (uint32_t i = 0; i < total && i < ADVICE_MAX; i++) advise(session, &rows[i], out);
+    for (uint32_t i = 0; i < total; i++) advise(session, &rows[i], out);
     weft__wire_close(out, ']');
     free(rows);
     return 200;

@@ -6,7 +6,9 @@
 
 #include "session.h"
 
-/* {"sort": "bytes", "from": 0, "count": 100}: the archetypes by that figure, the largest first. */
+/* {"sort": "bytes", "up": false, "part": "Pos", "from": 0, "count": 100}: the archetypes by that
+ * figure, the largest first, those with a component that has the part in its name; "matched" is how
+ * many there are. */
 uint32_t weft__archetypes_window(weft__session *session, const weft__request *request,
                                  weft__wire *out);
 /* {"archetype": 3}: components with bytes and kinds, occupancy of chunks in ten bands. */
