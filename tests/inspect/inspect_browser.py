@@ -249,6 +249,32 @@ def archetypes_sort_by_a_column(b, host, _):
 
 
 @scenario
+def archetypes_are_found_by_a_component_from_either_end(b, host, _):
+    open_window(b, host, "archetypes", "?sort=entities")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length >= 5")
+    b.click(b.find_text("th button", "Entities"))
+    b.wait("the smallest first", "location.hash.includes('order=up') && document.querySelector('main tbody tr td:nth-child(2)').textContent === '0'")
+    b.keys(b.find("#part"), "colour")
+    b.wait("those with it", "[...document.querySelectorAll('main tbody tr')].every(r => r.textContent.includes('Colour')) && document.querySelectorAll('main tbody tr').length >= 1")
+    b.post("/refresh")
+    b.wait("it is kept", "document.querySelector('#part') && document.querySelector('#part').value === 'colour' && document.querySelector('main tbody tr') && [...document.querySelectorAll('main tbody tr')].every(r => r.textContent.includes('Colour'))")
+    open_window(b, host, "archetypes")
+
+
+@scenario
+def systems_and_queries_are_found_by_a_part(b, host, _):
+    open_window(b, host, "systems")
+    b.wait("all", "document.querySelectorAll('[aria-label=Systems] tbody tr').length === 5")
+    b.press("f")
+    b.press("veloc")
+    b.wait("those that touch it", "document.querySelectorAll('[aria-label=Systems] tbody tr').length === 2 && location.hash.includes('part=veloc')")
+    open_window(b, host, "queries", "?part=spark")
+    b.wait("its query", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody tr').textContent.includes('Age \u270e')")
+    open_window(b, host, "archetypes")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length >= 5")
+
+
+@scenario
 def an_archetype_shows_its_occupancy(b, host, _):
     b.click(b.find_text("main tbody .link", "Position, Colour"))
     b.wait("its components", "[...document.querySelectorAll('.halves .tag')].some(t => t.textContent.startsWith('Colour shared'))")
@@ -378,6 +404,31 @@ def a_held_list_tells_what_became_of_its_rows(b, host, _):
     b.wait("only they", "document.querySelectorAll('main tbody tr').length === 2")
     for one in made[1:]:
         told(b, {"do": "destroy", "entity": one["entity"]})
+
+
+@scenario
+def the_last_frames_tell_what_was_lost(b, host, _):
+    """Nothing was held before: pages of other windows were open."""
+    open_window(b, host, "archetypes")
+    b.wait("rows", "document.querySelectorAll('main tbody tr').length >= 5")
+    made = did(b, {"do": "create", "components": "Position, Colour, Age", "name": "frigate"})
+    b.wait("200 frames", FRAME + " > arguments[0]", asked_frame(b) + 200)
+    b.click(b.find("#pause"))
+    held_frame(b)
+    told(b, {"do": "change", "entity": made["entity"], "remove": "Colour"})
+    open_window(b, host, "components", "?component=Colour")
+    b.click(b.find_text("main .link", "Who lost it lately"))
+    b.wait("the ship", "[...document.querySelectorAll('main tbody tr')].some(r => r.textContent.includes('frigate') && r.textContent.includes('left')) && document.querySelectorAll('main tbody tr').length === 1")
+    b.wait("since when", FOOT + ".includes('1 to 1 of 1, lost since frame ')")
+    query(b, "Spark")
+    b.wait("as it is now", "location.hash.includes('query=Spark') && !location.hash.includes('lost=yes') && document.querySelectorAll('main tbody tr').length > 9")
+    b.click(b.find_text("main footer button", "Lost lately"))
+    b.wait("those that died", FOOT + ".includes('lost since frame') && [...document.querySelectorAll('main tbody .tag')].filter(t => t.textContent === 'dead').length > 9")
+    b.click(b.find_text("main footer button", "Live"))
+    b.wait("as it is now", "!location.hash.includes('lost=yes') && !document.querySelector('main tbody .tag.bad')")
+    told(b, {"do": "destroy", "entity": made["entity"]})
+    b.click(b.find("#pause"))
+    goes_on(b)
 
 
 @scenario
@@ -1202,6 +1253,54 @@ def an_entity_gets_another_parent(b, host, _):
     enter(b, "[aria-label='Target']", "")
     b.wait("none", "![...document.querySelectorAll('.part .link')].some(e => e.textContent === 'earth')")
     told(b, {"do": "destroy", "entity": made["entity"]})
+
+
+TREE_ITEM = "[...document.querySelectorAll('[role=treeitem]')].find(e => e.getAttribute('aria-label') === arguments[0])"
+
+
+def tree_parent(b, name):
+    return b.run(f"const one = {TREE_ITEM}; const up = one && one.parentNode.closest('[role=treeitem]'); return up && up.getAttribute('aria-label')", name)
+
+
+def open_branches(b, *names):
+    for name in names:
+        b.wait(name, f"({TREE_ITEM})", name)
+        b.run(f"const one = {TREE_ITEM}; if (one.getAttribute('aria-expanded') === 'false') one.querySelector('.twist').click()", name)
+
+
+@scenario
+def an_entity_is_dragged_to_another_parent(b, host, _):
+    open_window(b, host, "entities", "?mode=tree&relation=Parent")
+    open_branches(b, "sun", "earth")
+    b.wait("the moon", f"({TREE_ITEM})", "moon")
+    drag = f"""const by = (name) => [...document.querySelectorAll('[role=treeitem]')].find(e => e.getAttribute('aria-label') === name).firstChild;
+        const data = new DataTransfer(), one = by(arguments[0]), fire = (node, type) => node.dispatchEvent(new DragEvent(type, {{ dataTransfer: data, bubbles: true, cancelable: true }})), done = arguments[2];
+        fire(one, 'dragstart');
+        setTimeout(() => {{ const onto = by(arguments[1]), may = !fire(onto, 'dragover'); fire(onto, 'drop'); fire(one, 'dragend'); done(may); }}, 50)"""
+    equal(b.later(drag, "moon", "sun"), True)
+    b.wait("below the sun, and chosen", f"(() => {{ const one = {TREE_ITEM}; return one && one.parentNode.closest('[role=treeitem]').getAttribute('aria-label') === 'sun' && document.querySelector('.part strong') && document.querySelector('.part strong').textContent.startsWith('moon'); }})()", "moon")
+    b.later(drag, "sun", "moon")
+    b.wait("why not", "document.querySelector('.moving').textContent.startsWith('sun stays: ')")
+    equal(tree_parent(b, "moon"), "sun")
+
+
+@scenario
+def keys_take_an_entity_to_another_parent(b, host, reading):
+    open_window(b, host, "entities", "?mode=tree&relation=Parent")
+    open_branches(b, "sun")
+    b.wait("the moon", f"({TREE_ITEM})", "moon")
+    b.run(f"({TREE_ITEM}).focus()", "moon")
+    b.press("m")
+    b.wait("it is told", "document.querySelector('.moving').textContent.startsWith('moon: ')")
+    b.press("\ue00c")
+    b.wait("left", "document.querySelector('.moving').textContent.startsWith('Drag one')")
+    b.press("m")
+    b.run(f"({TREE_ITEM}).focus()", "earth")
+    b.press("\ue007")
+    b.wait("below the earth, and in the focus", "document.activeElement.getAttribute('aria-label') === 'moon' && document.activeElement.parentNode.closest('[role=treeitem]').getAttribute('aria-label') === 'earth'")
+    open_window(b, reading, "entities", "?mode=tree&relation=Parent")
+    b.wait("the tree", "document.querySelector('[role=treeitem]')")
+    assert b.run("return document.querySelector('.moving').hidden"), "a page that only reads offers no move"
 
 
 @scenario

@@ -16,7 +16,7 @@ export const entities = {
     const problem = el('p', { class: 'note bad', role: 'alert', hidden: true });
     const holder = el('div');
     const rows = new EntityList({ api, state, pick, refuse, source: () => (mode === 'name' ? { part } : { query }),
-      changed: (isStep) => { keep(isStep); watch(); }, said: () => (mode === 'name' ? 'No name contains this.' : 'No entity is selected.') });
+      changed: (isStep) => { keep(isStep); watch(); }, said: () => (mode === 'name' ? 'No name contains this.' : rows.gone ? 'Nothing was lost since then.' : 'No entity is selected.') });
     const foot = rows.foot;
     const form = el('form', { class: 'query body', onsubmit: (e) => { e.preventDefault(); run(); } }, input, el('button', { type: 'submit', class: 'primary' }, 'Run'));
     const filters = el('div', { class: 'query body under' }, rows.filter, rows.picker);
@@ -32,7 +32,7 @@ export const entities = {
     undone.changed();
     detail.head.append(el('div', { class: 'row-gap' }, say2, back1));
     const make = el('button', { type: 'button', hidden: !api.writable, title: 'An entity with the components of the query', onclick: create }, 'New');
-    api.onStatus(() => { make.hidden = !api.writable || mode === 'tree'; });
+    api.onStatus(() => { make.hidden = !api.writable || mode === 'tree'; moving.hidden = !api.writable; });
     list.head.firstChild.after(make);
     root.append(hint, el('div', { class: 'split' }, list, el('div', { class: 'stack' }, detail, pins.node)));
     holder.replaceChildren(empty('Waiting for an answer.'));
@@ -95,7 +95,8 @@ export const entities = {
         choose.value = relation;
         const tree = el('ul', { class: 'tree', role: 'tree', 'aria-label': `Entities by ${relation}` });
         tree.addEventListener('keydown', treeKeys);
-        holder.replaceChildren(el('div', { class: 'scroll' }, tree));
+        take(null);
+        holder.replaceChildren(moving, el('div', { class: 'scroll' }, tree));
         await fill(tree, null, 0);
         if (tree.firstChild) tree.firstChild.tabIndex = 0;
         if (!tree.children.length) holder.replaceChildren(empty(`No entity is the target of ${relation}.`));
@@ -113,11 +114,39 @@ export const entities = {
         if (!parent.isConnected) return;
       }
       looks.remove();
-      for (const row of data.rows) parent.append(branch(row));
+      for (const row of data.rows) {
+        const item = branch(row);
+        parent.append(item);
+        if (row.sources && opened.has(row.entity)) await item.open();
+      }
       if (data.next) {
         const more = el('li', { role: 'none' }, el('button', { type: 'button', class: 'link', onclick: () => { more.remove(); fill(parent, entity, data.next); } }, 'more'));
         parent.append(more);
       }
+    }
+    // ---- to another target: dragged there, or taken by m and put down by Enter
+    const opened = new Set(), moving = el('div', { class: 'body under row-gap moving' });
+    let taken = null;
+    function take(row) {
+      taken = row;
+      const name = row && (row.name || row.entity), off = el('button', { type: 'button', onclick: () => put(null) }, `No ${relation}`);
+      off.addEventListener('dragover', (e) => e.preventDefault());
+      off.addEventListener('drop', (e) => { e.preventDefault(); put(null); });
+      moving.hidden = !api.writable;
+      moving.replaceChildren(el('span', { class: 'soft', role: 'status' }, row ? `${name}: drop it on its new ${relation}, or go there and press Enter.` : `Drag one onto its new ${relation}, or press m on it.`),
+        ...(row ? [off, el('button', { type: 'button', onclick: () => take(null) }, 'Leave it')] : []));
+    }
+    async function put(target) {
+      const { entity, name } = taken, to = target ? { target: target.entity } : {};
+      take(null);
+      if (target && target.entity === entity) return;
+      try {
+        await api.ask({ do: 'relate', entity, relation, ...to });
+        if (target) opened.add(target.entity);
+        await showTree();
+        pick(entity);
+        [...holder.querySelectorAll('[role=treeitem]')].find((i) => i.dataset.entity === entity)?.focus();
+      } catch (p) { moving.firstChild.textContent = `${name || entity} stays: ${p.message}`; }
     }
     // Up and down through what is open, right opens, left closes or goes up, Enter chooses.
     function treeKeys(event) {
@@ -125,6 +154,9 @@ export const entities = {
       if (!item || event.target.tagName === 'BUTTON' && event.key === 'Enter') return;
       const isOpen = item.getAttribute('aria-expanded'), to = { ArrowDown: all[at + 1], ArrowUp: all[at - 1], Home: all[0], End: all[all.length - 1] }[event.key];
       if (to) focus(to);
+      else if (event.key === 'm' && api.writable) take(item.row);
+      else if (taken && event.key === 'Enter') put(item.row);
+      else if (taken && event.key === 'Escape') take(null);
       else if (event.key === 'ArrowRight' && isOpen === 'false' || event.key === 'ArrowLeft' && isOpen === 'true') item.querySelector('.twist').click();
       else if (event.key === 'ArrowRight' && all[at + 1] && item.contains(all[at + 1])) focus(all[at + 1]);
       else if (event.key === 'ArrowLeft' && item.parentNode.closest('[role=treeitem]')) focus(item.parentNode.closest('[role=treeitem]'));
@@ -138,10 +170,21 @@ export const entities = {
       const twist = el('button', { type: 'button', tabIndex: -1, class: row.sources ? 'twist' : 'twist leaf', 'aria-label': `Open ${row.name || row.entity}`, onclick: toggle }, '\u25b8');
       const item = el('li', { role: 'treeitem', tabIndex: -1, 'aria-label': row.name || row.entity }, el('div', {}, twist, Object.assign(link(row), { tabIndex: -1 }), row.sources ? el('span', { class: 'soft' }, count(row.sources)) : null));
       if (row.sources) item.setAttribute('aria-expanded', 'false');
+      item.row = row;
+      item.dataset.entity = row.entity;
+      item.open = toggle;
+      const line = item.firstChild;
+      line.draggable = true;
+      line.addEventListener('dragstart', (e) => { if (!api.writable) { e.preventDefault(); return; } e.dataTransfer.setData('text/plain', row.entity); e.dataTransfer.effectAllowed = 'move'; setTimeout(() => take(row)); }); // what is dragged stays where it is until then
+      line.addEventListener('dragover', (e) => { if (taken && taken !== row) { e.preventDefault(); line.classList.add('target'); } });
+      line.addEventListener('dragleave', () => line.classList.remove('target'));
+      line.addEventListener('drop', (e) => { e.preventDefault(); line.classList.remove('target'); if (taken) put(row); });
+      line.addEventListener('dragend', () => { if (taken === row) take(null); });
       let inner = null;
       async function toggle() {
         const is = item.getAttribute('aria-expanded') !== 'true';
         item.setAttribute('aria-expanded', String(is));
+        opened[is ? 'add' : 'delete'](row.entity);
         twist.textContent = is ? '\u25be' : '\u25b8';
         if (!is) { inner.remove(); inner = null; return; }
         inner = el('ul', { class: 'tree', role: 'group' });

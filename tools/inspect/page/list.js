@@ -26,6 +26,7 @@ export class EntityList {
     this.order = state.order || '';
     this.where = state.where || '';
     this.hold = state.hold || '';
+    this.gone = state.lost || '';
     this.columns = state.columns ? state.columns.split(',') : [];
     this.total = 0;
     this.held = null; // {list, frame}
@@ -44,8 +45,9 @@ export class EntityList {
     this.holder = el('button', { type: 'button', title: 'Keep these rows, and see what becomes of them', onclick: () => this.set({ hold: 'yes' }) }, 'Hold');
     this.again = el('button', { type: 'button', title: 'Make the list again as of now', onclick: () => { this.held = null; this.changed(false); } }, 'Again');
     this.left = el('button', { type: 'button', title: 'Only what is dead or what the query selects no more', 'aria-pressed': 'false', onclick: () => this.lost() }, 'Lost since');
-    this.live = el('button', { type: 'button', title: 'As it goes on, in the order of memory', onclick: () => this.set({ hold: '', sort: '', order: '', where: '' }) }, 'Live');
-    this.foot = el('footer', {}, this.say, this.go, this.holder, this.left, this.again, this.live);
+    this.live = el('button', { type: 'button', title: 'As it goes on, in the order of memory', onclick: () => this.set({ hold: '', gone: '', sort: '', order: '', where: '' }) }, 'Live');
+    this.lately = el('button', { type: 'button', title: 'What this query lost in the last 100 frames and some more: dead, or without one of its components', 'aria-pressed': 'false', onclick: () => this.set({ gone: this.gone ? '' : 'yes', hold: '', sort: '', order: '' }) }, 'Lost lately');
+    this.foot = el('footer', {}, this.say, this.go, this.holder, this.lately, this.left, this.again, this.live);
     this.filter = el('input', { type: 'text', id: 'where', value: this.where, placeholder: 'filter: Position.x > 3, name ~ sun', autocomplete: 'off', spellcheck: false, 'aria-label': 'Filter', onchange: () => this.set({ where: this.filter.value.trim() }) });
     this.choice = el('div', { class: 'menu-list' });
     this.choice.hidden = true;
@@ -54,7 +56,7 @@ export class EntityList {
   }
 
   state() {
-    return { from: this.from || '', sort: this.sort, order: this.order, where: this.where, hold: this.hold, columns: this.columns.join() };
+    return { from: this.from || '', sort: this.sort, order: this.order, where: this.where, hold: this.hold, lost: this.gone, columns: this.columns.join() };
   }
 
   // Another query: from the start; what it was sorted by may be no more.
@@ -64,7 +66,7 @@ export class EntityList {
     this.pending = undefined;
     this.held = null;
     this.only = null;
-    this.hold = '';
+    this.hold = this.gone = '';
     this.scroll.scrollTop = this.at = 0;
   }
 
@@ -77,7 +79,7 @@ export class EntityList {
     this.changed(true);
   }
 
-  get isHeld() { return Boolean(this.sort || this.where || this.hold); }
+  get isHeld() { return Boolean(this.sort || this.where || this.hold || this.gone); }
 
   sortBy(path) {
     const next = this.sort !== path ? { sort: path, order: '' } : this.order === '' ? { sort: path, order: 'down' } : { sort: '', order: '' };
@@ -128,7 +130,7 @@ export class EntityList {
   async make() {
     const mine = this.making = {};
     try {
-      const made = await this.api.ask({ do: 'freeze', ...this.source(), where: this.where, sort: this.sort, down: this.order === 'down' });
+      const made = await this.api.ask({ do: 'freeze', ...this.source(), ...(this.gone ? { lost: true } : {}), where: this.where, sort: this.sort, down: this.order === 'down' });
       if (this.making !== mine) return;
       this.held = made;
       this.changed(false);
@@ -177,9 +179,13 @@ export class EntityList {
 
   tell() {
     const top = this.top(), first = Math.floor(top), last = Math.min(this.total, Math.max(first + 1, Math.ceil(top + (this.view - ROW) / ROW - 0.01)));
-    setText(this.say, this.total === 0 ? 'none' : `${count(first + 1)} to ${count(last)} of ${count(this.total)}${this.held && this.isHeld ? `, as of frame ${count(this.held.frame)}` : ''}`);
+    const of = !this.held || !this.isHeld ? '' : this.gone ? `, lost since frame ${count(this.held.frame)}` : `, as of frame ${count(this.held.frame)}`;
+    setText(this.say, this.total === 0 ? `none${of}` : `${count(first + 1)} to ${count(last)} of ${count(this.total)}${of}`);
     this.holder.hidden = this.isHeld;
-    this.again.hidden = this.live.hidden = this.left.hidden = !this.isHeld;
+    this.again.hidden = this.live.hidden = !this.isHeld;
+    this.left.hidden = !this.isHeld || Boolean(this.gone);
+    this.lately.hidden = (this.isHeld && !this.gone) || this.source().part !== undefined;
+    this.lately.setAttribute('aria-pressed', String(Boolean(this.gone)));
     this.left.setAttribute('aria-pressed', String(Boolean(this.only)));
     this.go.hidden = this.total <= ROWS;
     this.showSort();

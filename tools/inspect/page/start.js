@@ -15,7 +15,7 @@ export const start = {
     const lost = card('Where does the memory go?', el('p', {}, to('Archetypes', 'archetypes'), ' shows what is used, wasted and why; ', to('Memory', 'memory'), ' what grows.'));
     const who = card('Who writes this component?', el('p', {}, to('Components', 'components'), ' names the systems that read and write each type; from there to its entities.'));
     const which = card('Which entities, and what do they hold?', el('p', {}, to('Entities', 'entities'), ' takes a query such as Position, !Frozen, sorts and filters by values. ', to('Space', 'space'), ' draws them, and tells what is nearest.'));
-    const gone = card('Who lost a component, or died?', el('p', {}, 'List them in ', to('Entities', 'entities'), ', press Hold, run some frames (Shift and Step: 100), then press Lost since.'));
+    const gone = card('Who lost a component, or died?', el('p', {}, 'List them in ', to('Entities', 'entities'), ', and press Lost lately: the last 100 frames and some more. From a moment of your own: Hold, then Lost since.'));
     const grew = card('What grew slower?', el('p', {}, 'Pause, change something, go on: ', to('Systems', 'systems', { sort: 'since' }), ' compares each with the moment of the pause.'));
     root.append(el('p', { class: 'wide' }, 'Press ', key('/'), ' and type a part of any name; ', key('p'), ' pauses, ', key('s'), ' runs one step, ', key('S'), ' 100, ', key('f'), ' goes to the field of a window. Every view has its own URL.'),
       el('div', { class: 'cards' }, slow, lost, who, which, gone, grew));
@@ -27,7 +27,7 @@ export const start = {
     api.watch([
       { request: { do: 'systems' }, update: (d) => {
         const on = d.systems.filter((s) => s.enabled), all = on.reduce((s, r) => s + r.average, 0), top = [...on].sort((a, b) => b.average - a.average).slice(0, 3).filter((s) => s.average > 0);
-        slow.now.replaceChildren(`A frame takes ${ns(d.average)}. `, ...top.flatMap((s) => [api.link(s.name, 'systems', { system: s.name }), ` ${percent(s.average, all)}  `]));
+        slow.now.replaceChildren(`A frame takes ${ns(d.average)}. `, ...top.flatMap((s) => [api.link(s.name, 'systems', { system: s.name }), el('span', { class: 'nowrap' }, ` ${percent(s.average, all)}`), '  ']));
       } },
       { request: { do: 'archetypes', sort: 'wasted', count: 1 }, update: (d) => {
         const worst = d.rows[0];

@@ -8,6 +8,7 @@
 #include "condition.h"
 #include "error.h"
 #include "log.h"
+#include "past.h"
 #include "server.h"
 #include "system_log.h"
 #include "timeline_store.h"
@@ -134,6 +135,7 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
     uint64_t now = weft__session_now(), end_ns = now + budget_ns, until_ns;
     weft__session *session = &inspect->session;
     take_figures(session);
+    if (has_pages(inspect)) weft__past_take(session, now);
     weft__clockwork_stepped(session, now);
     weft__condition_check(session);
     for (;;) {
@@ -151,18 +153,22 @@ static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
 
 /* No page looks: what was switched on goes off; for a script that asks now and then as soon as it
  * has not asked for some time. */
-static void rest(weft__session *session)
+static void rest(weft_inspect *inspect)
 {
+    weft__session *session = &inspect->session;
+    uint64_t now = weft__session_now();
     take_figures(session);
-    meet_needs(session, weft__session_now());
+    meet_needs(session, now);
     session->speed = 0;
+    if (now - inspect->seen_ns > page_gone_ns) weft__past_free(session);
 }
 
 /* Steps call the pump as long as something is on, or the world paused. */
 static void hold(weft_inspect *inspect)
 {
     const weft__session *session = &inspect->session;
-    bool holds = session->is_measuring || session->is_tracing || session->is_paused;
+    bool holds =
+        session->is_measuring || session->is_tracing || session->is_paused || session->past != NULL;
     if (holds != inspect->holds) weft__mailbox_hold(inspect->mailbox, holds);
     inspect->holds = holds;
 }
@@ -174,7 +180,7 @@ static void pump(weft_inspect *inspect, uint64_t budget_ns)
     if (has_pages(inspect) || inspect->session.is_paused)
         serve_pages(inspect, budget_ns == 0 ? WEFT_INSPECT_BUDGET_NS : budget_ns);
     else
-        rest(&inspect->session);
+        rest(inspect);
     hold(inspect);
 }
 
@@ -207,6 +213,7 @@ static void end(weft_inspect *inspect)
     weft__timeline_free(session);
     weft__condition_free(session);
     weft__lists_free(session);
+    weft__past_free(session);
     weft__panels_free(session);
     free(session->relations);
     weft__wire_free(&inspect->request);

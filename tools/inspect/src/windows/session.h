@@ -24,6 +24,7 @@ typedef struct weft__system_log weft__system_log; /* system_log.h */
 typedef struct weft__condition weft__condition;   /* condition.h */
 typedef struct weft__lists weft__lists;           /* window_list.h */
 typedef struct weft__panel weft__panel;           /* window_program.h */
+typedef struct weft__past weft__past;             /* past.h */
 
 /* Of requests and answers. A page compares it with its own and says when they differ: it grows when
  * a page of before could not read what it gets. */
@@ -57,6 +58,7 @@ typedef struct weft__session {
     weft__timeline *timeline;     /* NULL: never looked at */
     weft__system_log *system_log; /* the same */
     weft__lists *lists;           /* NULL: none was asked for */
+    weft__past *past;             /* NULL: no page was open */
     /* the Scenes window */
     weft_scene *scene;
     weft_inspect_source source;

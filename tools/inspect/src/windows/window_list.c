@@ -6,6 +6,7 @@
  * Other values are ordered as the text in which they are shown. Rows without the value are last. */
 #include "window_list.h"
 
+#include "past.h"
 #include "query_text.h"
 #include "values.h"
 #include "window_entities.h"
@@ -72,6 +73,7 @@ typedef struct making {
     bool is_sorted, is_down;
     item *items;
     uint32_t count, capacity;
+    uint64_t frame; /* of which the list tells */
     weft__wire texts;
     bool has_failed;
 } making;
@@ -386,6 +388,35 @@ static uint32_t take_query(making *m, const char *text)
     return 200;
 }
 
+static void take_lost(void *user, weft_entity entity)
+{
+    add_item(user, entity);
+}
+
+/* What the query lost, by archetypes. */
+static uint32_t take_past(making *m, const char *text)
+{
+    char why[512];
+    weft_query query;
+    weft_term terms[WEFT_INLINE_TERMS];
+    const weft_world *world = m->session->world;
+    if (!weft__query_text_make(m->session, text, &query, why, sizeof why))
+        return weft__window_fail(m->out, 422, "%s", why);
+    uint32_t status = 200, count = weft_query_terms(world, query, terms, WEFT_INLINE_TERMS);
+    for (uint32_t i = 0; i < count && status == 200; i++)
+        if (weft_component_info(world, terms[i].component)->flags & WEFT_SPARSE)
+            status = weft__window_fail(m->out, 422,
+                                       "%s is sparse: who lost it is known of archetypes only; "
+                                       "hold the list, and ask for those that left it",
+                                       weft__session_name(m->session, terms[i].component));
+    if (status == 200 && !weft__past_lost(m->session, query, &m->frame, take_lost, m))
+        status = weft__window_fail(m->out, 409,
+                                   "no frame before this one is known yet: they are kept while a "
+                                   "page is open");
+    weft_query_destroy(m->session->world, query);
+    return status;
+}
+
 static uint32_t take_names(making *m, const weft__request *request)
 {
     char part[64];
@@ -454,10 +485,7 @@ static uint32_t keep_list(making *m, const char *query)
     uint32_t number = ++session->lists->last;
     list *kept = &session->lists->items[number % LISTS];
     free(kept->entities);
-    *kept = (list){.number = number,
-                   .count = m->count,
-                   .frame = weft_world_frame(session->world).number,
-                   .entities = entities};
+    *kept = (list){.number = number, .count = m->count, .frame = m->frame, .entities = entities};
     snprintf(kept->query, sizeof kept->query, "%s", query);
     weft__wire_count(m->out, "list", number);
     weft__wire_count(m->out, "total", kept->count);
@@ -480,7 +508,7 @@ static uint32_t fill(making *m, const weft__request *request, char *query)
     if (weft__request_has(request, "part")) return take_names(m, request);
     if (!weft__request_text(request, "query", query, QUERY_MAX))
         return weft__window_fail(m->out, 400, "a query is a text of at most 1,023 bytes");
-    return take_query(m, query);
+    return weft__request_is(request, "lost") ? take_past(m, query) : take_query(m, query);
 }
 
 uint32_t weft__list_make(weft__session *session, const weft__request *request, weft__wire *out)
@@ -490,6 +518,7 @@ uint32_t weft__list_make(weft__session *session, const weft__request *request, w
     if (m == NULL) return weft__window_fail(out, 503, "no memory");
     m->session = session;
     m->out = out;
+    m->frame = weft_world_frame(session->world).number;
     uint32_t status = fill(m, request, query);
     if (status == 200) status = keep_list(m, query);
     weft__wire_free(&m->texts);
