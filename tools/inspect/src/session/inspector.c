@@ -12,6 +12,7 @@
 #include "server.h"
 #include "system_log.h"
 #include "timeline_store.h"
+#include "window_entities.h"
 #include "window_list.h"
 #include "window_program.h"
 
@@ -214,6 +215,7 @@ static void end(weft_inspect *inspect)
     weft__condition_free(session);
     weft__lists_free(session);
     weft__past_free(session);
+    weft__search_free(session);
     weft__panels_free(session);
     free(session->relations);
     weft__wire_free(&inspect->request);

@@ -6,6 +6,7 @@
 #include "changes.h"
 
 #include "values.h"
+#include "window_entities.h"
 #include "window_entity.h"
 
 #include <stdio.h>
@@ -109,6 +110,7 @@ uint32_t weft__entity_rename(weft__session *session, const weft__request *reques
     if (status != 200) return status;
     if (!weft__request_text(request, "name", name, sizeof name))
         return weft__window_fail(out, 400, "a name has at most 63 bytes");
+    weft__search_free(session); /* what is found now differs */
     return tell(session, weft_entity_set_name(session->world, entity, name), entity, out);
 }
 

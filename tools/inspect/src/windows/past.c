@@ -6,11 +6,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <weft/entity.h>
 #include <weft/query.h>
 #include <weft/slice.h>
 
-enum { APART = 100, REST = 100, MOMENTS = 2 };
+enum { APART = 100, REST = 100, MOMENTS = 2, PAGE_BYTES = 1 << 21 };
 
 /* Entities of one archetype, one behind the other. */
 typedef struct run {
@@ -40,16 +41,21 @@ static void moment_free(moment *m)
     *m = (moment){0};
 }
 
+/* Room for so many entities; what was there is not kept. False: memory is refused. */
+static bool reserve(moment *m, uint64_t count)
+{
+    if (count <= m->capacity) return true;
+    size_t bytes = (count + count / 8) * sizeof *m->entities / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
+    free(m->entities);
+    m->entities = aligned_alloc(PAGE_BYTES, bytes); /* 4 KiB ones: four times as long at first */
+    m->capacity = m->entities == NULL ? 0 : bytes / sizeof *m->entities;
+    if (m->entities != NULL && bytes > PAGE_BYTES) madvise(m->entities, bytes, MADV_HUGEPAGE);
+    return m->entities != NULL;
+}
+
 /* False: memory is refused. */
 static bool add_rows(moment *m, uint32_t archetype, const weft_entity *entities, uint32_t count)
 {
-    if (m->count + count > m->capacity) {
-        uint64_t capacity = 2 * m->capacity + count;
-        weft_entity *grown = realloc(m->entities, capacity * sizeof *grown);
-        if (grown == NULL) return false;
-        m->entities = grown;
-        m->capacity = capacity;
-    }
     bool is_new = m->run_count == 0 || m->runs[m->run_count - 1].archetype != archetype ||
                   m->runs[m->run_count - 1].count > UINT32_MAX - count;
     if (is_new && m->run_count == m->run_capacity) {
@@ -71,7 +77,7 @@ static bool fill(weft_world *world, moment *m)
     weft_query all = weft_query_create(
         world,
         &(weft_query_desc){.with_prefabs = true, .with_inactive = true, .ignores_enabled = true});
-    bool is_done = all.id != 0;
+    bool is_done = all.id != 0 && reserve(m, weft_query_count(world, all));
     m->count = m->run_count = 0;
     weft_cursor c = weft_query_begin(world, all);
     while (is_done && weft_query_next(&c)) {

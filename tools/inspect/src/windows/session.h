@@ -25,6 +25,7 @@ typedef struct weft__condition weft__condition;   /* condition.h */
 typedef struct weft__lists weft__lists;           /* window_list.h */
 typedef struct weft__panel weft__panel;           /* window_program.h */
 typedef struct weft__past weft__past;             /* past.h */
+typedef struct weft__search weft__search;         /* window_entities.c */
 
 /* Of requests and answers. A page compares it with its own and says when they differ: it grows when
  * a page of before could not read what it gets. */
@@ -59,6 +60,7 @@ typedef struct weft__session {
     weft__system_log *system_log; /* the same */
     weft__lists *lists;           /* NULL: none was asked for */
     weft__past *past;             /* NULL: no page was open */
+    weft__search *search;         /* NULL: nothing was searched for */
     /* the Scenes window */
     weft_scene *scene;
     weft_inspect_source source;

@@ -8,8 +8,11 @@
 #include <weft/schedule.h>
 #include <weft/system.h>
 
+enum { REST = 400 }; /* a look rests so many times as long as it took: 0.25 % */
+
 /* Owner: the session. items[0] is of frames. */
 struct weft__system_log {
+    uint64_t due_ns;
     weft__system_times *items;
     uint32_t count, capacity;
 };
@@ -60,7 +63,8 @@ void weft__system_log_take(weft__session *session)
     weft__wire none = {0}; /* without the list it takes the times of the next step */
     if (session->system_log == NULL) session->system_log = calloc(1, sizeof *session->system_log);
     struct weft__system_log *log = session->system_log;
-    if (log == NULL) return;
+    uint64_t begin_ns = weft__session_now();
+    if (log == NULL || begin_ns < log->due_ns) return;
     weft_frame_stats_get(session->world, &frame, sizeof frame);
     weft__system_times *frames = times_of(log, session->world, (weft_system){0}, 0);
     if (frames != NULL && frame.frame_ns != 0) add_time(frames, frame.frame_ns);
@@ -76,6 +80,8 @@ void weft__system_log_take(weft__session *session)
         add_time(times, stats.time_ns);
     }
     free(list);
+    uint64_t end_ns = weft__session_now();
+    log->due_ns = end_ns + REST * (end_ns - begin_ns);
 }
 
 static int compare_ns(const void *left, const void *right)

@@ -12,6 +12,7 @@
 
 enum {
     SPANS = 1 << 15,
+    SEEN = 1 << 10, /* names by their address */
     STACK = 32,
     NAMES = 8192,
     NAME_BYTES = 64,
@@ -44,6 +45,13 @@ typedef struct lane {
     uint32_t share_count, share_capacity;
 } lane;
 
+/* A name that was found by its text before. */
+typedef struct seen {
+    const char *name;
+    uint64_t take;
+    uint16_t number;
+} seen;
+
 /* Spans of one worker in the slowest frame. */
 typedef struct kept {
     span *spans;
@@ -57,7 +65,8 @@ struct weft__timeline {
     char (*names)[NAME_BYTES]; /* [NAMES]; 0: none */
     uint16_t *slots;           /* hash table, twice as many; 0: free */
     uint32_t name_count;
-    uint64_t end_ns;
+    seen *seen; /* [SEEN]: what stands at an address stays there during one take */
+    uint64_t take, end_ns;
     weft__period frame;
     weft__period slowest; /* since something looks; to_ns 0: none */
     bool is_slowest_new;  /* its spans are to be copied */
@@ -76,6 +85,7 @@ static void drop(weft__timeline *t)
     free(t->lanes);
     free(t->names);
     free(t->slots);
+    free(t->seen);
     free(t);
 }
 
@@ -88,9 +98,10 @@ static weft__timeline *make(uint32_t workers)
     t->slowest_lanes = calloc(workers, sizeof *t->slowest_lanes);
     t->names = calloc(NAMES, NAME_BYTES);
     t->slots = calloc(2 * NAMES, sizeof *t->slots);
+    t->seen = calloc(SEEN, sizeof *t->seen);
     t->name_count = 1;
-    bool is_done =
-        t->lanes != NULL && t->slowest_lanes != NULL && t->names != NULL && t->slots != NULL;
+    bool is_done = t->lanes != NULL && t->slowest_lanes != NULL && t->names != NULL &&
+                   t->slots != NULL && t->seen != NULL;
     while (is_done && t->lane_count < workers) {
         span *spans = t->lanes[t->lane_count].spans = malloc(SPANS * sizeof(span));
         is_done = spans != NULL;
@@ -108,9 +119,8 @@ void weft__timeline_free(weft__session *session)
     if (t != NULL) drop(t);
 }
 
-static uint16_t name_of(weft__timeline *t, const char *name)
+static uint16_t find_name(weft__timeline *t, const char *name)
 {
-    if (name == NULL) return 0;
     uint32_t at = (uint32_t)hash_string(name) % (2 * NAMES);
     for (; t->slots[at] != 0; at = (at + 1) % (2 * NAMES))
         if (strncmp(t->names[t->slots[at]], name, NAME_BYTES - 1) == 0) return t->slots[at];
@@ -120,6 +130,16 @@ static uint16_t name_of(weft__timeline *t, const char *name)
     memcpy(t->names[t->name_count], name, length);
     t->slots[at] = (uint16_t)t->name_count++;
     return t->slots[at];
+}
+
+static uint16_t name_of(weft__timeline *t, const char *name)
+{
+    if (name == NULL) return 0;
+    uint64_t mixed = (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15);
+    seen *s = &t->seen[(mixed >> 32) % SEEN];
+    if (s->name != name || s->take != t->take)
+        *s = (seen){.name = name, .take = t->take, .number = find_name(t, name)};
+    return s->number;
 }
 
 /* ---- events ---- */
@@ -233,6 +253,7 @@ void weft__timeline_take(weft__session *session)
     weft_job_pool *pool = weft_world_pool(session->world);
     if (session->timeline == NULL) session->timeline = make(weft_job_pool_worker_count(pool));
     weft__timeline *t = session->timeline;
+    if (t != NULL) t->take++;
     for (uint32_t w = 0; t != NULL && w < t->lane_count; w++) {
         uint32_t count;
         lane *l = &t->lanes[w];

@@ -6,6 +6,7 @@
 #include "query_text.h"
 #include "values.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/entity.h>
@@ -143,6 +144,50 @@ uint32_t weft__entities_window(weft__session *session, const weft__request *requ
     return 200;
 }
 
+/* ---- by name ---- */
+
+enum { SEARCH_REST = 400 }; /* a search holds so many times as long as it took: 0.25 % */
+
+/* What was found last. Owner: the session. */
+struct weft__search {
+    char part[64];
+    weft_entity *found; /* [count] */
+    uint32_t total, count, capacity;
+    uint64_t due_ns;
+};
+
+void weft__search_free(weft__session *session)
+{
+    if (session->search != NULL) free(session->search->found);
+    free(session->search);
+    session->search = NULL;
+}
+
+/* The first `count` with the part in their names; NULL: memory is refused. */
+static const weft__search *search(weft__session *session, const char *part, uint32_t count)
+{
+    uint64_t begin = weft__session_now();
+    if (session->search == NULL) session->search = calloc(1, sizeof *session->search);
+    weft__search *s = session->search;
+    if (s == NULL) return NULL;
+    bool holds = begin < s->due_ns && strcmp(s->part, part) == 0 &&
+                 (count <= s->capacity || s->total <= s->capacity);
+    if (holds) return s;
+    if (count > s->capacity || s->found == NULL) {
+        weft_entity *grown = realloc(s->found, (count + 1u) * sizeof *grown);
+        s->due_ns = 0;
+        if (grown == NULL) return NULL;
+        s->found = grown;
+        s->capacity = count;
+    }
+    s->total = weft_entity_search(session->world, part, s->found, s->capacity);
+    s->count = s->total < s->capacity ? s->total : s->capacity;
+    snprintf(s->part, sizeof s->part, "%s", part);
+    uint64_t end = weft__session_now();
+    s->due_ns = end + SEARCH_REST * (end - begin);
+    return s;
+}
+
 uint32_t weft__search_window(weft__session *session, const weft__request *request, weft__wire *out)
 {
     char part[64];
@@ -152,18 +197,18 @@ uint32_t weft__search_window(weft__session *session, const weft__request *reques
     weft_world_stats_get(session->world, &stats, sizeof stats);
     uint64_t from = weft__request_count(request, "from", 0, stats.entities);
     uint64_t end = from + weft__request_count(request, "count", WEFT__PAGE_MAX, WEFT__PAGE_MAX);
-    weft_entity *found = calloc(end + 1, sizeof *found);
-    if (found == NULL) return weft__window_fail(out, 503, "no memory");
-    uint32_t total = weft_entity_search(session->world, part, found, (uint32_t)end);
-    weft__wire_count(out, "total", total);
+    const weft__search *s = search(session, part, (uint32_t)end);
+    if (s == NULL) return weft__window_fail(out, 503, "no memory");
+    weft__wire_count(out, "total", s->total);
     weft__columns columns = {0};
     weft__columns_add(session, request, &columns);
     weft__columns_write(session, &columns, out);
     weft__wire_open(out, "rows", '[');
-    for (uint64_t i = from; i < total && i < end; i++)
-        weft__row_write(session, found[i], &columns, NULL, out);
+    for (uint64_t i = from; i < s->count && i < end; i++) {
+        bool is_alive = weft_entity_is_alive(session->world, s->found[i]);
+        weft__row_write(session, s->found[i], &columns, is_alive ? NULL : "dead", out);
+    }
     weft__wire_close(out, ']');
-    free(found);
     return 200;
 }
 

@@ -30,6 +30,8 @@ uint32_t weft__entities_window(weft__session *session, const weft__request *requ
                                weft__wire *out);
 /* {"part": "sun"}: entities whose name has that part. */
 uint32_t weft__search_window(weft__session *session, const weft__request *request, weft__wire *out);
+/* What was found, which holds for 400 times as long as the search took. */
+void weft__search_free(weft__session *session);
 /* {"relation": "Parent", "entity": "12:3"}: its sources; without an entity the roots, from entity
  * number "from" on. */
 uint32_t weft__tree_window(weft__session *session, const weft__request *request, weft__wire *out);

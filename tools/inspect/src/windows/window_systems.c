@@ -195,15 +195,31 @@ static void add_terms(const weft__session *session, weft_query query, weft__wire
     free(terms);
 }
 
-static void add_users(const weft__session *session, weft_query query, const weft_system *systems,
-                      uint32_t count, weft__wire *out)
+/* A system, and its query. Owner: one answer. */
+typedef struct user {
+    const char *name;
+    uint32_t query; /* 0: none */
+} user;
+
+static user *list_users(const weft__session *session, uint32_t *count, weft__wire *out)
 {
     weft_system_info info;
+    weft_system *systems = weft__session_systems(session, count, out);
+    user *users = calloc(*count + 1u, sizeof *users);
+    out->has_failed |= users == NULL;
+    for (uint32_t i = 0; users != NULL && i < *count; i++)
+        if (weft_system_info_get(session->world, systems[i], &info, sizeof info) == WEFT_OK)
+            users[i] = (user){info.name, info.query.id};
+    if (users == NULL) *count = 0;
+    free(systems);
+    return users;
+}
+
+static void add_users(weft_query query, const user *users, uint32_t count, weft__wire *out)
+{
     weft__wire_open(out, "systems", '[');
     for (uint32_t i = 0; i < count; i++)
-        if (weft_system_info_get(session->world, systems[i], &info, sizeof info) == WEFT_OK &&
-            info.query.id == query.id)
-            weft__wire_text(out, NULL, info.name);
+        if (users[i].query == query.id) weft__wire_text(out, NULL, users[i].name);
     weft__wire_close(out, ']');
 }
 
@@ -234,7 +250,7 @@ uint32_t weft__queries_window(weft__session *session, const weft__request *reque
     (void)request;
     uint32_t total = weft_query_list(session->world, NULL, 0);
     weft_query *list = calloc(total + 1, sizeof *list);
-    weft_system *systems = weft__session_systems(session, &system_count, out);
+    user *users = list_users(session, &system_count, out);
     out->has_failed |= list == NULL;
     total = list == NULL ? 0 : weft_query_list(session->world, list, total);
     weft__wire_count(out, "total", total);
@@ -242,11 +258,11 @@ uint32_t weft__queries_window(weft__session *session, const weft__request *reque
     for (uint32_t i = 0; i < total; i++) {
         weft__wire_open(out, NULL, '{');
         add_query(session, list[i], out);
-        add_users(session, list[i], systems, system_count, out);
+        add_users(list[i], users, system_count, out);
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
-    free(systems);
+    free(users);
     free(list);
     return 200;
 }
