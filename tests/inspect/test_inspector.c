@@ -636,6 +636,40 @@ static void *open_systems(void *url)
     return NULL;
 }
 
+static void *ask_what_was_lost(void *url)
+{
+    static const char lost[] = "{\"do\":\"freeze\",\"query\":\"Spin\",\"lost\":true}";
+    ask_for(url, lost, "while a page is open");
+    page = open_stream(url, "\"stream\":");
+    ask_for(url, "{\"do\":\"watch\",\"stream\":1,\"what\":[{\"do\":\"status\"}]}", "\"watched\":1");
+    ask_for(url, "{\"do\":\"pause\",\"paused\":true}", "HTTP/1.1 200");
+    ask_for(url, lost, "\"total\":0");
+    ask_for(url, "{\"do\":\"destroy\",\"entity\":\"5:1\"}", "HTTP/1.1 200");
+    ask_for(url, "{\"do\":\"change\",\"entity\":\"6:1\",\"remove\":\"Spin\"}", "HTTP/1.1 200");
+    ask_for(url, "{\"do\":\"change\",\"entity\":\"7:1\",\"add\":\"Mark\"}", "HTTP/1.1 200");
+    ask_for(url, "{\"do\":\"create\",\"components\":\"Spin\"}", "HTTP/1.1 200");
+    ask_for(url, lost, "\"list\":2,\"total\":2");
+    ask_for(url, "{\"do\":\"rows\",\"list\":2}", "{\"entity\":\"5:1\",\"lost\":\"dead\"");
+    ask_for(url, "{\"do\":\"rows\",\"list\":2}", "{\"entity\":\"6:1\",\"lost\":\"left\"");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"!Mark\",\"lost\":true}", "\"total\":2");
+    ask_for(url, "{\"do\":\"freeze\",\"query\":\"Rare\",\"lost\":true}", "Rare is sparse");
+    ask_for(url, "{\"do\":\"pause\"}", "HTTP/1.1 200");
+    return NULL;
+}
+
+PLAIN_TEST(what_a_query_lost_is_told_without_a_list_before)
+{
+    weft_entity entity;
+    begin(true);
+    weft_component mark = WEFT_TAG(world, Mark);
+    CHECK(weft_component_create_plain(world, "Rare", 4, 4, WEFT_SPARSE).id != 0);
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, spin, mark), 1, &entity));
+    step_beside(ask_what_was_lost, 1);
+    close(page);
+    weft_inspect_stop(inspect);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* `count` systems of new names, 40 at a time, each for a step. */
 static void systems_pass(uint32_t count)
 {

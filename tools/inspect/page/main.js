@@ -9,9 +9,9 @@ const PROTOCOL = 1; // session.h
 const windows = {
   start: { title: 'Start', module: '/start.js' },
   archetypes: { title: 'Archetypes', module: '/archetypes.js' },
-  entities: { title: 'Entities', module: '/entities.js' },
+  entities: { title: 'Entities', module: '/entities.js', uses: ['/list.js', '/fields.js', '/pins.js', '/chart.js'] },
   components: { title: 'Components', module: '/components.js' },
-  systems: { title: 'Systems', module: '/systems.js' },
+  systems: { title: 'Systems', module: '/systems.js', uses: ['/chart.js', '/lanes.js'] },
   queries: { title: 'Queries', module: '/systems.js' },
   timeline: { title: 'Timeline', module: '/timeline.js' },
   memory: { title: 'Memory', module: '/world.js' },
@@ -98,7 +98,11 @@ function show(name, state = kept[name] || {}, how = 'pushState') {
   else load(name).then(begin, () => { if (open === mine) root.replaceChildren(empty('This window did not come: reload the page.')); });
 }
 
-async function load(name) { windows[name].open = (await import(windows[name].module))[name].open; }
+// What a module imports is asked for with it, not once it has come.
+async function load(name) {
+  for (const path of windows[name].uses || []) import(path).catch(() => {});
+  windows[name].open = (await import(windows[name].module))[name].open;
+}
 
 function showStatus(now) {
   if (now.paused && status.paused === false) import(windows.systems.module).then((m) => m.markPause(ask, now.frame)).catch(() => {});

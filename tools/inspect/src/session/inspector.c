@@ -41,7 +41,8 @@ struct weft_inspect {
     bool holds;    /* counts as wanted in the mailbox */
     bool awaits;   /* is_paused: a first page, for as long as it takes */
     weft_log log;
-    uint64_t seen_ns; /* when a page was last there: one that paused the world may be gone */
+    uint64_t seen_ns;    /* when a page was last there: one that paused the world may be gone */
+    uint64_t watched_ns; /* when one last got what it watches; 0: never */
     weft__watch_place watch_at; /* the watch that was answered last */
     weft__wire request, reply;
     char token[WEFT__TOKEN_BYTES];
@@ -109,6 +110,7 @@ static void answer_watches(weft_inspect *inspect, uint64_t end_ns)
                      &inspect->reply);
         uint64_t now = weft__session_now();
         uint64_t all = weft__stream_cost(inspect->mailbox, &inspect->watch_at, now - begin);
+        inspect->watched_ns = now;
         uint64_t rest = WATCH_REST * all;
         rest = rest < watch_period_ns ? watch_period_ns
                : rest < watch_rest_ns ? rest
@@ -131,17 +133,25 @@ static bool has_pages(const weft_inspect *inspect)
     return weft__mailbox_wanted(inspect->mailbox) > inspect->holds;
 }
 
+/* For a page that shows something; scripts do not look back. */
+static void keep_past(weft_inspect *inspect, uint64_t now)
+{
+    bool is_watched = inspect->watched_ns != 0 && now - inspect->watched_ns < page_gone_ns;
+    if (is_watched) weft__past_take(&inspect->session, now);
+}
+
 static void serve_pages(weft_inspect *inspect, uint64_t budget_ns)
 {
     uint64_t now = weft__session_now(), end_ns = now + budget_ns, until_ns;
     weft__session *session = &inspect->session;
     take_figures(session);
-    if (has_pages(inspect)) weft__past_take(session, now);
+    keep_past(inspect, now);
     weft__clockwork_stepped(session, now);
     weft__condition_check(session);
     for (;;) {
         if (answer_letters(inspect, end_ns)) answer_watches(inspect, end_ns);
         now = weft__session_now();
+        keep_past(inspect, now);
         meet_needs(session, now);
         inspect->awaits &= !has_pages(inspect);
         if (has_pages(inspect) || inspect->awaits) inspect->seen_ns = now;
