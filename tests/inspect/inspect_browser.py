@@ -1579,9 +1579,13 @@ def five_questions_are_followed_from_the_first_page(b, host, _):
     b.wait("types", "document.querySelectorAll('main tbody tr').length > 10")
     b.click(b.find_text("main tbody .link", "Age"))
     b.wait("its systems", "[...document.querySelectorAll('.body h3')].some(h => h.textContent === 'Written by' && h.nextElementSibling.textContent === 'age')")
-    # and who lost theirs in the next 100 frames?
-    b.click(b.find_text(".body .link", "Entities with Age"))
-    b.wait("its entities", "document.querySelector('#tab-entities').getAttribute('aria-selected') === 'true' && document.querySelectorAll('main tbody tr').length > 5")
+    # and who lost theirs in the last 100 frames?
+    b.wait("100 frames", FRAME + " > arguments[0]", asked_frame(b) + 100)
+    b.click(b.find_text(".body .link", "Who lost it lately"))
+    b.wait("those that died", "document.querySelector('#tab-entities').getAttribute('aria-selected') === 'true' && document.querySelectorAll('main tbody tr').length > 5 && [...document.querySelectorAll('main tbody tr')].every(r => r.textContent.includes('dead')) && " + FOOT + ".includes('lost since frame')")
+    # and from a moment of my own?
+    b.click(b.find_text("main footer button", "Live"))
+    b.wait("as it goes on", "!location.hash.includes('lost=yes') && document.querySelectorAll('main tbody tr').length > 5 && !document.querySelector('main tbody .tag.bad')")
     b.click(b.find_text("main footer button", "Hold"))
     b.wait("held", FOOT + ".includes('as of frame')")
     b.click(b.find("#pause"))
@@ -1611,6 +1615,8 @@ def five_questions_are_followed_from_the_first_page(b, host, _):
     b.wait("what it waits for", "[...document.querySelectorAll('main .row-gap button')].some(e => e.textContent.startsWith('move'))")
     b.click(b.find_text("main .row-gap button", "move"))
     b.wait("why", "document.querySelector('pre.why').textContent.includes('Position')")
+    b.run("const s = document.querySelector('[aria-label=\"bounce and another system\"]'); s.value = 'look'; s.dispatchEvent(new Event('change'))")
+    b.wait("of any two", "document.querySelector('pre.why').textContent.includes('look')")
     # where is the entity nearest to the moon?
     find_open(b, "moon")
     b.wait("it is found", "[...document.querySelectorAll('dialog [role=option]')].some(e => e.textContent.includes('moon'))")

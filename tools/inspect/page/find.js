@@ -18,13 +18,15 @@ export function finder({ windows, go, ask }) {
     if (chosen && chosen.scrollIntoView) chosen.scrollIntoView({ block: 'nearest' });
   }
   function take(one) {
+    if (one && one.idle) return;
     box.close();
     if (one) go(one.name, one.state);
   }
   async function look() {
     const part = input.value.trim(), low = part.toLowerCase(), mine = ++turn;
     const starts = (one) => (one.text.toLowerCase().startsWith(low) ? 0 : 1);
-    found = known.filter((one) => one.text.toLowerCase().includes(low)).sort((a, b) => starts(a) - starts(b)).slice(0, 40);
+    found = known.filter((one) => one.text.toLowerCase().includes(low)).sort((a, b) => starts(a) - starts(b));
+    if (found.length > 40) found = [...found.slice(0, 40), { ...item(`${found.length - 40} more`, 'type more of the name', '', undefined), idle: true }];
     if (/^\d+:\d+$/.test(part)) found.unshift(item('entity', part, 'entities', { entity: part }));
     at = 0;
     show();

@@ -9,9 +9,9 @@ export function brief(value) {
   if (value === null || value === undefined) return el('span', { class: 'soft' }, '\u2013');
   if (typeof value !== 'object') return document.createTextNode(String(value));
   const line = el('span', { class: 'values' });
-  for (const [name, v] of Object.entries(value).slice(0, 6)) {
-    line.append(`${name} `, el('b', {}, typeof v === 'object' && v !== null ? JSON.stringify(v).slice(0, 40) : String(v)));
-  }
+  const all = Object.entries(value), short = (text) => (text.length > 40 ? `${text.slice(0, 39)}\u2026` : text);
+  for (const [name, v] of all.slice(0, 6)) line.append(`${name} `, el('b', {}, typeof v === 'object' && v !== null ? short(JSON.stringify(v)) : String(v)));
+  if (all.length > 6) line.append(`and ${all.length - 6} more`);
   return line;
 }
 
@@ -166,6 +166,7 @@ export class EntityList {
     const names = data.columns || [], chips = !names.length, shape = JSON.stringify([names, data.fields]);
     if (shape !== this.shape || !this.table) { this.shape = shape; this.build(names, data.fields || [], chips); }
     this.total = data.total;
+    this.over = data.columns_left_out ? `; ${data.columns_left_out} columns more are not shown` : '';
     this.shown = from;
     this.table.update(data.rows, this.said());
     this.space.firstChild.setAttribute('aria-rowcount', String(this.total));
@@ -180,7 +181,7 @@ export class EntityList {
   tell() {
     const top = this.top(), first = Math.floor(top), last = Math.min(this.total, Math.max(first + 1, Math.ceil(top + (this.view - ROW) / ROW - 0.01)));
     const of = !this.held || !this.isHeld ? '' : this.gone ? `, lost since frame ${count(this.held.frame)}` : `, as of frame ${count(this.held.frame)}`;
-    setText(this.say, this.total === 0 ? `none${of}` : `${count(first + 1)} to ${count(last)} of ${count(this.total)}${of}`);
+    setText(this.say, this.total === 0 ? `none${of}` : `${count(first + 1)} to ${count(last)} of ${count(this.total)}${of}${this.over}`);
     this.holder.hidden = this.isHeld;
     this.again.hidden = this.live.hidden = !this.isHeld;
     this.left.hidden = !this.isHeld || Boolean(this.gone);

@@ -110,15 +110,16 @@ export const systems = {
 
     function explain(name) {
       const text = el('pre', { class: 'why' });
-      const edge = (e) => el('button', { type: 'button', title: 'Why?', onclick: async () => {
-        try { text.textContent = (await api.ask({ do: 'explain', a: e.from, b: e.to })).text; } catch (p) { text.textContent = p.message; }
-      } }, `${e.from} \u2192 ${e.to}: ${e.component ?? 'by name'}`);
+      const tell = async (a, b) => { try { text.textContent = (await api.ask({ do: 'explain', a, b })).text; } catch (p) { text.textContent = p.message; } };
+      const other = el('select', { 'aria-label': `${name} and another system`, onchange: () => { if (other.value) tell(other.value, name); } }, el('option', { value: '' }, 'another system'), schedule.systems.map((s) => s.name).filter((n) => n !== name).sort().map((n) => el('option', { value: n }, n)));
+      const edge = (e) => el('button', { type: 'button', title: 'Why?', onclick: () => tell(e.from, e.to) }, `${e.from} \u2192 ${e.to}: ${e.component ?? 'by name'}`);
       const list = (title, edges) => el('div', {}, el('h3', {}, title), edges.length ? el('div', { class: 'row-gap' }, edges.map(edge)) : el('p', { class: 'soft' }, 'none'));
       const syncs = schedule.sync_points.filter((s) => s.recorder === name || s.observer === name);
       const parts = [el('div', { class: 'row-gap' }, el('strong', {}, name), once = el('button', { type: 'button', hidden: !writable, title: 'Now, whether it is due or not', onclick: () => runOnce(name) }, 'Run once')),
         list(`Runs after`, schedule.edges.filter((e) => e.to === name)),
         list(`Runs before`, schedule.edges.filter((e) => e.from === name)),
         syncs.length ? el('div', {}, el('h3', {}, 'Sync points'), tags(syncs.map((s) => s.effect === 'any' ? `commands of ${s.recorder} before ${s.observer}: one of the two is exclusive` : `${s.observer} could see what ${s.recorder} ${s.effect}${s.component ? ` (${s.component})` : ''}`))) : null,
+        el('label', { class: 'row-gap' }, el('span', { class: 'soft' }, 'What is between it and'), other),
         text];
       why.replaceChildren(...parts.filter(Boolean));
     }

@@ -14,7 +14,7 @@
 #include <weft/relation.h>
 #include <weft/slice.h>
 
-enum { LOOKED_AT_MAX = 200000, FIELDS_SORTED = 32 };
+enum { LOOKED_AT_MAX = 200000 };
 
 static void add_head(const weft__session *session, weft_entity entity, weft__wire *out)
 {
@@ -29,7 +29,16 @@ static bool has_column(const weft__columns *columns, weft_component component)
 {
     for (uint32_t i = 0; i < columns->count; i++)
         if (columns->at[i].id == component.id) return true;
-    return columns->count == WEFT__COLUMNS_MAX;
+    return false;
+}
+
+static void add_column(weft__columns *columns, weft_component component)
+{
+    if (has_column(columns, component)) return;
+    if (columns->count == WEFT__COLUMNS_MAX)
+        columns->left_out++;
+    else
+        columns->at[columns->count++] = component;
 }
 
 void weft__columns_add(const weft__session *session, const weft__request *request,
@@ -45,8 +54,7 @@ void weft__columns_add(const weft__session *session, const weft__request *reques
         char name[WEFT__REQUEST_WORD];
         if (weft__json_string(&t, name, sizeof name) >= sizeof name) continue;
         weft_component component = weft_component_find(session->world, name);
-        if (component.id != 0 && !has_column(columns, component))
-            columns->at[columns->count++] = component;
+        if (component.id != 0) add_column(columns, component);
     }
 }
 
@@ -59,7 +67,7 @@ static void add_fields(const weft__session *session, weft_component component, w
     weft__wire_open(out, NULL, '[');
     if ((info->flags & (WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0 &&
         weft__value_type(session, component, &made, &type))
-        for (uint32_t i = 0; i < type->field_count && i < FIELDS_SORTED; i++)
+        for (uint32_t i = 0; i < type->field_count; i++)
             if (type->fields[i].count <= 1 && (type->fields[i].flags & WEFT_FIELD_HIDDEN) == 0)
                 weft__wire_text(out, NULL, type->fields[i].name);
     weft__wire_close(out, ']');
@@ -75,6 +83,7 @@ void weft__columns_write(const weft__session *session, const weft__columns *colu
     weft__wire_open(out, "fields", '[');
     for (uint32_t i = 0; i < columns->count; i++) add_fields(session, columns->at[i], out);
     weft__wire_close(out, ']');
+    if (columns->left_out != 0) weft__wire_count(out, "columns_left_out", columns->left_out);
 }
 
 void weft__row_write(weft__session *session, weft_entity entity, const weft__columns *columns,
@@ -118,9 +127,7 @@ static void take_terms(const weft__session *session, weft_query query, weft__col
 {
     weft_term terms[WEFT_INLINE_TERMS];
     uint32_t count = weft_query_terms(session->world, query, terms, WEFT_INLINE_TERMS);
-    for (uint32_t i = 0; i < count; i++)
-        if (!has_column(columns, terms[i].component))
-            columns->at[columns->count++] = terms[i].component;
+    for (uint32_t i = 0; i < count; i++) add_column(columns, terms[i].component);
 }
 
 uint32_t weft__entities_window(weft__session *session, const weft__request *request,

@@ -11,7 +11,7 @@ enum { WEFT__PAGE_MAX = 200, WEFT__COLUMNS_MAX = 48 };
 /* Components whose values rows show. Owner: one call. */
 typedef struct weft__columns {
     weft_component at[WEFT__COLUMNS_MAX];
-    uint32_t count;
+    uint32_t count, left_out; /* those beyond the most */
 } weft__columns;
 
 /* Adds those of the request: {"columns": ["A", "B"]}. */

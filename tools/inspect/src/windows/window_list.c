@@ -19,7 +19,7 @@
 #include <weft/query.h>
 #include <weft/slice.h>
 
-enum { LISTS = 16, CONDITIONS = 8, TEXT_MAX = 96, QUERY_MAX = 1024 };
+enum { LISTS = 16, CONDITIONS = 8, TEXT_MAX = 1024, QUERY_MAX = 1024 };
 
 /* Owner: the session. */
 typedef struct list {

@@ -15,7 +15,7 @@
 #include <weft/entity.h>
 #include <weft/slice.h>
 
-enum { POINTS_MAX = 20000, PLACES_MAX = 64, NUMBERS_MAX = 512, NEAREST = 10 };
+enum { POINTS_MAX = 20000, NEAREST = 10 };
 
 /* ---- what may be a position ---- */
 
@@ -29,7 +29,7 @@ typedef struct place {
 /* What a walk over the types finds. Owner: one call. */
 typedef struct places {
     place *at;
-    uint32_t count, numbers;
+    uint32_t count, capacity;
     const weft__session *session;
     weft_component component;
     const weft_type *type; /* of it */
@@ -52,7 +52,14 @@ static bool says_place(const char *text)
 
 static void add_place(places *p, const char *const axes[3], bool is_said)
 {
-    if (p->count == PLACES_MAX) return;
+    if (p->count == p->capacity) {
+        uint32_t capacity = 2 * p->capacity + 16;
+        place *grown = realloc(p->at, capacity * sizeof *grown);
+        p->out->has_failed |= grown == NULL;
+        if (grown == NULL) return;
+        p->at = grown;
+        p->capacity = capacity;
+    }
     place *made = &p->at[p->count++];
     *made = (place){.component = p->component, .rank = is_said ? 0 : 1};
     for (uint32_t i = 0; i < 3; i++)
@@ -61,7 +68,6 @@ static void add_place(places *p, const char *const axes[3], bool is_said)
 
 static void add_number(places *p, const char *path)
 {
-    if (p->numbers++ >= NUMBERS_MAX) return;
     weft__wire_open(p->out, NULL, '{');
     weft__wire_text(p->out, "component", weft__session_name(p->session, p->component));
     weft__wire_text(p->out, "path", path);
@@ -137,11 +143,9 @@ static int compare_places(const void *a, const void *b)
 
 uint32_t weft__places_window(weft__session *session, const weft__request *request, weft__wire *out)
 {
-    place *at = calloc(PLACES_MAX, sizeof *at);
-    places p = {.at = at, .session = session, .out = out};
+    places p = {.session = session, .out = out};
     uint32_t count = weft__session_component_count(session);
     (void)request;
-    if (at == NULL) return weft__window_fail(out, 503, "no memory");
     weft__wire_open(out, "numbers", '[');
     for (uint32_t id = 1; id <= count; id++) {
         weft_type made;
@@ -155,17 +159,17 @@ uint32_t weft__places_window(weft__session *session, const weft__request *reques
         walk_type(&p, type, "", says_place(info->name), 0);
     }
     weft__wire_close(out, ']');
-    qsort(at, p.count, sizeof *at, compare_places);
+    if (p.count != 0) qsort(p.at, p.count, sizeof *p.at, compare_places);
     weft__wire_open(out, "places", '[');
     for (uint32_t i = 0; i < p.count; i++) {
         weft__wire_open(out, NULL, '{');
-        weft__wire_text(out, "component", weft__session_name(session, at[i].component));
+        weft__wire_text(out, "component", weft__session_name(session, p.at[i].component));
         for (uint32_t k = 0; k < 3; k++)
-            weft__wire_text(out, k == 0 ? "x" : k == 1 ? "y" : "z", at[i].axes[k]);
+            weft__wire_text(out, k == 0 ? "x" : k == 1 ? "y" : "z", p.at[i].axes[k]);
         weft__wire_close(out, '}');
     }
     weft__wire_close(out, ']');
-    free(at);
+    free(p.at);
     return 200;
 }
 
