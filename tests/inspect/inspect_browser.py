@@ -883,6 +883,34 @@ def live_links_and_streams_are_found(b, host, _):
 
 
 @scenario
+def values_are_written_into_their_document(b, host, _):
+    """Also lists and words; where no live link has the entity, nothing offers it."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_document(folder, "0.1 rad/min")
+        guest = Host(sys.argv[1], "--write", "--live", folder)
+        try:
+            open_window(b, guest, "entities", "?query=Orbit")
+            b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
+            b.click(b.find_text("main tbody .link", "planet"))
+            b.wait("its values", "document.querySelector('[aria-label=\"Write Orbit.drag into its document\"]')")
+            enter(b, "[id='f-Orbit-drag']", "[0.25, 0, 1]")
+            b.wait("the edit", "document.querySelector('main tbody').textContent.includes('drag [0.25,0,1]')")
+            b.run("const s = document.querySelector('[id=f-Orbit-phase]'); s.value = 'burn'; s.dispatchEvent(new Event('change'))")
+            b.wait("the other", "document.querySelector('main tbody').textContent.includes('phase burn')")
+            for field in ("drag", "phase"):
+                b.run("document.querySelector('[role=status].soft').textContent = ''; document.querySelector(arguments[0]).click()", f"[aria-label='Write Orbit.{field} into its document']")
+                b.wait("it says so", "document.querySelector('main').textContent.includes('written into its document')")
+            with open(os.path.join(folder, "level.weft"), encoding="utf-8") as f:
+                text = f.read()
+            assert '"mean_motion": "0.1 rad/min"' in text and '"drag": [0.25, 0, 1]' in text and '"phase": "burn"' in text, text
+            b.click(b.find_text("main tbody .link", "sun"))
+            b.wait("another", STRONG, "sun")
+            assert not b.run("return document.querySelector('[title=\"Write it into its document\"]')"), "the sun is in no document"
+        finally:
+            assert guest.end()
+
+
+@scenario
 def jobs_show_workers(b, host, _):
     open_window(b, host, "jobs")
     b.wait("two workers", "document.querySelectorAll('main tbody tr').length === 2")

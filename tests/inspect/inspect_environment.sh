@@ -25,6 +25,8 @@ WEFT_INSPECT=0,write run; check "WEFT_INSPECT=0,write" $?
 grep -q 'http://127' "$work/err"; check "the variable is enough" $?
 SSH_CONNECTION=x TERM_PROGRAM= run --inspect=0
 grep -Eq 'ssh -L ([0-9]+):127\.0\.0\.1:\1 HOST' "$work/err"; check "how to reach it from elsewhere" $?
+SSH_CONNECTION="10.0.0.9 50000 10.0.0.5 2222" TERM_PROGRAM= run --inspect=0
+grep -Eq 'ssh -p 2222 -L ([0-9]+):127\.0\.0\.1:\1 10\.0\.0\.5,' "$work/err"; check "with the address that was connected to" $?
 SSH_CONNECTION=x TERM_PROGRAM=vscode run --inspect=0
 ! grep -q 'ssh -L' "$work/err"; check "an editor forwards the port itself" $?
 run --inspect=0,paused,; [ $? -eq 2 ]; check "an empty word is refused" $?

@@ -236,9 +236,9 @@ export const entities = {
         bound.focus();
       };
       return el('span', { class: 'bits' }, el('button', { type: 'button', class: 'tiny', title: 'Draw it over time', 'aria-label': `Draw ${c.name}.${f.path} over time`, onclick: () => { pins.toggle({ ...id, unit: f.unit || '', name: data.name }); watch(); } }, '\u223f'),
-        el('button', { type: 'button', class: 'tiny', title: 'Pause when \u2026', 'aria-label': `Pause when ${c.name}.${f.path} \u2026`, onclick: ask }, '\u2016'),
-        data.origin && data.writable ? el('button', { type: 'button', class: 'tiny', title: 'Write it into its document', 'aria-label': `Write ${c.name}.${f.path} into its document`, onclick: () => change({ do: 'write_back', component: c.name, path: f.path }, (d) => { updateOne(d); say2.textContent = 'written into its document'; }) }, '\u2913') : null);
+        el('button', { type: 'button', class: 'tiny', title: 'Pause when \u2026', 'aria-label': `Pause when ${c.name}.${f.path} \u2026`, onclick: ask }, '\u2016'));
     }
+    const writeBack = (c, f) => el('button', { type: 'button', class: 'tiny', title: 'Write it into its document', 'aria-label': `Write ${c.name}.${f.path} into its document`, onclick: () => change({ do: 'write_back', component: c.name, path: f.path }, (d) => { updateOne(d); say2.textContent = 'written into its document'; }) }, '\u2913');
 
     // ---- one entity
     let parts = new Map(), shown = '';
@@ -252,7 +252,7 @@ export const entities = {
     }
     function updateOne(data) {
       if (data.error) { detail.head.nextSibling.replaceWith(el('div', { class: 'body' }, empty(data.error))); shown = ''; return; }
-      const shape = JSON.stringify([data.entity, data.name, data.writable, Boolean(data.origin), data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
+      const shape = JSON.stringify([data.entity, data.name, data.writable, Boolean(data.live), data.components.map((c) => [c.name, c.fields && c.fields.map((f) => f.path)])]);
       if (shape !== shown) { shown = shape; build(data); }
       for (const c of data.components) parts.get(c.name)(c);
       if (place.dataset.archetype !== String(data.archetype)) {
@@ -282,7 +282,7 @@ export const entities = {
     }
     function component(data, c) {
       const send = async (change, raw) => { const told = await api.ask({ do: 'set', entity: data.entity, component: c.name, ...change }, raw); if (picked === data.entity) updateOne(told); };
-      const shown = values(c, { writable: data.writable, pick, send, entity: () => data.entity, tools: (f) => numberTools(data, c, f) });
+      const shown = values(c, { writable: data.writable, pick, send, entity: () => data.entity, tools: (f) => numberTools(data, c, f), back: data.live && data.writable ? (f) => writeBack(c, f) : null });
       const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => shown.attempt({ enabled: e.target.checked }) });
       parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; shown.update(now); });
       return el('div', { class: 'part' }, el('header', {}, switchBox, el('h3', {}, api.link(c.name, 'components', { component: c.name })),

@@ -61,8 +61,8 @@ export async function undo() {
 }
 
 // `c` as the world tells it: {name, fields | raw | count and elements, more_fields}. `send(change, raw)`
-// writes and throws what is refused; `pick(entity)` opens an entity; `tools(f)` gives buttons for a number. Gives {node, update(c), attempt(change)}.
-export function values(c, { writable, pick, send, tools, entity = () => '' }) {
+// writes and throws what is refused; `pick(entity)` opens an entity; `tools(f)` gives buttons for a number, `back(f)` one for what a document can have. Gives {node, update(c), attempt(change)}.
+export function values(c, { writable, pick, send, tools, back, entity = () => '' }) {
   const node = el('div', { class: 'fields' }), updates = [];
   const line = (name, text) => {
     const value = el('span', { class: 'value' });
@@ -97,7 +97,7 @@ export function values(c, { writable, pick, send, tools, entity = () => '' }) {
   }
 
   function field(f, at) {
-    const title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`, shownUnit = el(UNITS[f.unit] ? 'button' : 'span', { class: UNITS[f.unit] ? 'unit link' : 'unit' }, f.unit || ''), unit = el('span', { class: 'last' }, shownUnit, tools && f.length === undefined && /^[iuf]\d/.test(f.kind) ? tools(f) : null);
+    const title = f.text || '', name = f.path || 'value', id = `f-${c.name}-${name}`, shownUnit = el(UNITS[f.unit] ? 'button' : 'span', { class: UNITS[f.unit] ? 'unit link' : 'unit' }, f.unit || ''), unit = el('span', { class: 'last' }, shownUnit, tools && f.length === undefined && /^[iuf]\d/.test(f.kind) ? tools(f) : null, back && !f.fixed && !['blob', 'entity', 'bytes'].includes(f.kind) ? back(f) : null);
     if (UNITS[f.unit]) Object.assign(shownUnit, { type: 'button', title: 'Show it in another unit', onclick: () => { nextUnit(f.unit); if (last) update(last, true); } });
     const still = (made) => {
       node.append(el('span', { class: 'name', title }, name), made, unit);

@@ -200,8 +200,11 @@ export class EntityList {
 
   get height() { return Math.min((this.total + 1) * ROW, MOST); }
   get scale() { return this.total > 0 && this.height === MOST ? (this.total + 1) * ROW / MOST : 1; }
-  // The row at the top, with its fraction.
-  top() { return Math.min(Math.max(0, this.total - 1), this.at * this.scale / ROW); }
+  // The row at the top, with its fraction. It stays while rows come and go and nobody scrolls.
+  top() {
+    if (this.at !== this.topAt) { this.topAt = this.at; this.topRow = this.at * this.scale / ROW; }
+    return Math.min(Math.max(0, this.total - (this.view - ROW) / ROW), this.topRow);
+  }
 
   place() {
     const above = this.at - (this.top() - this.shown) * ROW;
@@ -228,7 +231,8 @@ export class EntityList {
     if (isNow) { this.from = 0; this.scroll.scrollTop = this.at = 0; return; }
     row = Math.max(0, Math.min(row, this.total - 1));
     this.scroll.scrollTop = row * ROW / this.scale;
-    this.at = this.scroll.scrollTop;
+    this.at = this.topAt = this.scroll.scrollTop;
+    this.topRow = row;
     this.scrolled();
   }
 

@@ -403,12 +403,15 @@ static void tell_url(const weft_inspect *inspect, const weft_log *log)
     const char *editor = secure_getenv("TERM_PROGRAM");
     unsigned port = weft__server_port(inspect->server);
     weft__log(log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
-    bool is_far = secure_getenv("SSH_CONNECTION") != NULL &&
-                  (editor == NULL || strcmp(editor, "vscode") != 0);
-    if (is_far)
-        weft__log(log, WEFT_LOG_REPORT,
-                  "inspector: from your machine: ssh -L %u:127.0.0.1:%u HOST, then open this URL",
-                  port, port);
+    const char *ssh = secure_getenv("SSH_CONNECTION");
+    char host[64] = "HOST", own_port[16] = "";
+    unsigned at = 22; /* what was connected to: the third and the fourth word */
+    if (ssh == NULL || (editor != NULL && strcmp(editor, "vscode") == 0)) return;
+    sscanf(ssh, "%*s %*s %63s %u", host, &at);
+    if (at != 22) snprintf(own_port, sizeof own_port, "-p %u ", at);
+    weft__log(log, WEFT_LOG_REPORT,
+              "inspector: from your machine: ssh %s-L %u:127.0.0.1:%u %s, then open this URL",
+              own_port, port, port, host);
 }
 
 /* A world was made by a program whose environment asks for an inspector. What goes wrong must not

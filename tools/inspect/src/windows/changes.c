@@ -182,7 +182,8 @@ uint32_t weft__value_write_back(weft__session *session, const weft__request *req
     weft__request_text(request, "path", path, sizeof path);
     char *text = value_text(session, entity, component, path, out);
     if (text == NULL) return out->has_failed ? 503 : 404;
-    snprintf(field, sizeof field, "%s%s%s", component, path[0] == '\0' ? "" : ".", path);
+    const char *property = strcmp(component, "LocalTransform") == 0 ? "transform" : component;
+    snprintf(field, sizeof field, "%s%s%s", property, path[0] == '\0' ? "" : ".", path);
     weft_live **links = weft__session_links(session, &count, out);
     const char *object = NULL;
     uint32_t at = 0;

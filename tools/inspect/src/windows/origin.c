@@ -57,6 +57,7 @@ static bool of_links(const weft__session *session, weft_entity entity, char *tex
         const char *path = weft_live_path(links[i], entity);
         if (path == NULL) continue;
         weft_live_explain(links[i], path, false, explanation, sizeof explanation);
+        weft__wire_bool(out, "live", true);
         add_conflicts(links[i], path, out);
         is_known = write_place(explanation, path, text);
     }

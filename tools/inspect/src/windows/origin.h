@@ -6,8 +6,8 @@
 
 #include "session.h"
 
-/* Adds "origin", a text like "level.weft:3 ship/cube", where it is known, and "conflicts" where the
- * document and the run had different minds about it. */
+/* Adds "origin", a text like "level.weft:3 ship/cube", where it is known; where a live link
+ * knows it "live", and "conflicts" where the document and the run had different minds about it. */
 void weft__origin_add(const weft__session *session, weft_entity entity, weft__wire *out);
 
 #endif
