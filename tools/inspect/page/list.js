@@ -200,7 +200,7 @@ export class EntityList {
 
   get height() { return Math.min((this.total + 1) * ROW, MOST); }
   get scale() { return this.total > 0 && this.height === MOST ? (this.total + 1) * ROW / MOST : 1; }
-  // The row at the top, with its fraction. It stays while rows come and go and nobody scrolls.
+  // The row at the top, with its fraction. It stays while rows come and go, until the next scroll.
   top() {
     if (this.at !== this.topAt) { this.topAt = this.at; this.topRow = this.at * this.scale / ROW; }
     return Math.min(Math.max(0, this.total - (this.view - ROW) / ROW), this.topRow);
