@@ -1069,10 +1069,10 @@ def a_program_that_does_not_step_is_told(b, *_):
         held.process.send_signal(signal.SIGUSR1)
         b.wait("it says so", "document.querySelector('#state').textContent.startsWith('no step for') && document.body.classList.contains('stale')")
         b.go(f"{held.url}/memory")
-        b.wait("a new page, too", "document.querySelector('#state').textContent.startsWith('no step for')")
+        b.wait("a new page, too", "document.querySelector('#state').textContent.startsWith('no step for') && !document.querySelector('#still').hidden")
         held.process.send_signal(signal.SIGUSR1)
         b.wait("it goes on", "document.querySelector('#state').textContent === 'running' && !document.body.classList.contains('stale')")
-        b.wait("the window that was chosen meanwhile", "document.querySelector('main dd')")
+        b.wait("the window that was chosen meanwhile", "document.querySelector('main dd') && document.querySelector('#still').hidden")
     finally:
         assert held.end()
 

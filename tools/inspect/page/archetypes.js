@@ -28,7 +28,7 @@ export const archetypes = {
     });
     const part = partField('a part of the name of a component', state.part, () => { from = 0; api.keep({ part: part.value, from }); watch(); });
     const shown = el('span', { class: 'soft grow' }), turn = (by) => { from = Math.max(0, from + by); api.keep({ from }); watch(); };
-    const before = el('button', { type: 'button', onclick: () => turn(-ROWS) }, 'Previous'), after = el('button', { type: 'button', onclick: () => turn(ROWS) }, 'Next'), more = el('footer', {}, shown, before, after);
+    const before = el('button', { type: 'button', onclick: () => turn(-ROWS) }, 'Previous'), after = el('button', { type: 'button', onclick: () => turn(ROWS) }, 'Next'), more = el('footer', { hidden: true }, shown, before, after);
     root.append(panel('All archetypes', el('div', { class: 'body' }, sums)), advice,
       panel('Archetypes', el('div', { class: 'query body' }, part), table.node, more), detail);
 

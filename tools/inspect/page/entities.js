@@ -49,14 +49,14 @@ export const entities = {
     function showMode() {
       form.hidden = filters.hidden = mode === 'tree';
       hint.hidden = mode !== 'query';
-      foot.hidden = mode === 'tree';
+      foot.hidden = true; // until there are rows
       choose.hidden = mode !== 'tree';
       input.placeholder = mode === 'name' ? 'a part of a name' : 'Position, !Frozen, ?Name';
       input.setAttribute('aria-label', mode === 'name' ? 'Name' : 'Query');
       if (mode === 'name') input.removeAttribute('list'); else input.setAttribute('list', 'types');
       input.value = mode === 'name' ? part : query;
       rows.clear();
-      if (mode !== 'tree') holder.replaceChildren(rows.scroll);
+      if (mode !== 'tree') holder.replaceChildren(empty('Waiting for an answer.'));
       problem.hidden = true;
     }
 

@@ -8,7 +8,7 @@ export class Lanes {
   // options: still (no zoom), onView(from, to): the view was moved, label
   constructor(options) {
     this.options = options;
-    this.canvas = el('canvas', { tabIndex: options.still ? -1 : 0, role: 'img', 'aria-label': options.label });
+    this.canvas = el('canvas', { hidden: true, tabIndex: options.still ? -1 : 0, role: 'img', 'aria-label': options.label });
     this.tip = el('div', { class: 'tip', hidden: true });
     this.over = el('p', { class: 'note', hidden: true });
     this.node = el('div', { class: options.still ? 'lanes still' : 'lanes' }, this.canvas, this.tip, this.over);
@@ -80,6 +80,7 @@ export class Lanes {
       height += (depth + 1) * ROW + GAP;
       return top;
     });
+    this.canvas.hidden = false;
     const c = this.canvas, style = getComputedStyle(c), colour = (name) => style.getPropertyValue(name).trim();
     c.width = width * scale;
     c.height = height * scale;

@@ -145,6 +145,7 @@ function showStream(kind, text) {
 function setState(kind, text) {
   document.body.classList.toggle('stale', kind === 'lost' || (kind === 'held' && text !== 'paused'));
   if ($('state').className !== `state ${kind}`) $('state').className = `state ${kind}`;
+  $('still').hidden = !text.startsWith('no step');
   setText($('state'), text);
 }
 
