@@ -808,17 +808,18 @@ static void *ask_for_relations(void *url)
 PLAIN_TEST(every_relation_and_every_type_is_listed)
 {
     begin(true);
+    static weft_type types[30 + 80]; /* components borrow them */
     char name[32];
     for (uint32_t i = 0; i < 30; i++) {
         snprintf(name, sizeof name, "link %u", i);
         static const weft_field fields[] = {{.name = "to", .kind = WEFT_FIELD_ENTITY}};
-        const weft_type type = {.name = name,
-                                .size = sizeof(weft_entity),
-                                .alignment = _Alignof(weft_entity),
-                                .fields = fields,
-                                .field_count = 1};
+        types[i] = (weft_type){.name = name,
+                               .size = sizeof(weft_entity),
+                               .alignment = _Alignof(weft_entity),
+                               .fields = fields,
+                               .field_count = 1};
         weft_component link =
-            weft_component_create(world, &(weft_component_desc){.name = name, .type = &type});
+            weft_component_create(world, &(weft_component_desc){.name = name, .type = &types[i]});
         CHECK_OK(weft_relation_declare(world, &(weft_relation_desc){.component = link}));
     }
     for (uint32_t i = 0; i < 80; i++) { /* each may be a position */
@@ -826,12 +827,12 @@ PLAIN_TEST(every_relation_and_every_type_is_listed)
             {.name = "x", .kind = WEFT_FIELD_F32},
             {.name = "y", .kind = WEFT_FIELD_F32, .offset = sizeof(float)}};
         snprintf(name, sizeof name, "spot %u", i);
-        const weft_type spot = {.name = name,
-                                .size = 2 * sizeof(float),
-                                .alignment = _Alignof(float),
-                                .fields = axes,
-                                .field_count = 2};
-        const weft_component_desc desc = {.name = name, .type = &spot};
+        types[30 + i] = (weft_type){.name = name,
+                                    .size = 2 * sizeof(float),
+                                    .alignment = _Alignof(float),
+                                    .fields = axes,
+                                    .field_count = 2};
+        const weft_component_desc desc = {.name = name, .type = &types[30 + i]};
         CHECK(weft_component_create(world, &desc).id != 0);
     }
     for (uint32_t i = 0; i < 1200; i++) {
