@@ -573,7 +573,7 @@ static const refused_function on_systems[] = {
     {"weft_world_step", do_step, REFUSED_KINDS | REFUSED_PART | REFUSED_WORKERS, 0},
     {"weft_system_run", do_run, REFUSED_KINDS | REFUSED_PART | REFUSED_WORKERS, 0},
     {"weft_world_step logged", do_logged_step, REFUSED_PART | REFUSED_SILENT | REFUSED_WORKERS, 0},
-    {"weft_world_step in an order", do_ordered_step, REFUSED_PART | REFUSED_WORKERS, 0},
+    {"weft_order_end after a step", do_ordered_step, REFUSED_PART | REFUSED_WORKERS, 0},
 };
 
 static const refused_function on_observers[] = {

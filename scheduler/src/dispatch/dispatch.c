@@ -891,7 +891,7 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
         const uint32_t number = number_of(scheduler, stage);
         bool is_serial = scheduler->is_serial || stage->item_count == 1;
         if (weft__parts_are_ruled(scheduler))
-            weft__parts_run(scheduler, number, number + 1, NULL);
+            weft__parts_run(scheduler, number, number + 1, NULL, weft__part_run);
         else if (is_serial)
             run_inline(scheduler, stage, 0, stage->item_count);
         else if (weft__is_always_parallel(scheduler))

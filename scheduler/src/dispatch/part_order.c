@@ -4,7 +4,6 @@
  * A replay runs every item once, whatever a list says: what it does not name runs at the end. */
 #include "part_order.h"
 
-#include "dispatch.h"
 #include "ecs_engine.h"
 #include "file_problem.h"
 #include "file_replace.h"
@@ -32,6 +31,7 @@ void weft__part_keep(weft__scheduler *scheduler, uint32_t worker, uint32_t stage
 /* Items of stages [first, end). Owner: weft__parts_run. */
 typedef struct coverage {
     weft__scheduler *scheduler;
+    weft__part_fn *run;
     uint32_t first, end;
     bool has_main;    /* main entries are among them */
     uint8_t *has_run; /* [item], stage after stage */
@@ -58,7 +58,7 @@ static bool run_item(const coverage *c, uint32_t worker, uint32_t stage, uint32_
     uint8_t *has_run = &c->has_run[items_before(c, stage) + item];
     if (*has_run != 0 || worker >= c->scheduler->worker_count) return false;
     *has_run = 1;
-    weft__part_run(c->scheduler, worker, stage, item);
+    c->run(c->scheduler, worker, stage, item);
     return true;
 }
 
@@ -140,9 +140,9 @@ static void draw_all(const coverage *c, const weft__task_plan *plan, drawn_task 
 }
 
 void weft__parts_run(weft__scheduler *scheduler, uint32_t first, uint32_t end,
-                     const weft__task_plan *plan)
+                     const weft__task_plan *plan, weft__part_fn *run)
 {
-    coverage c = {scheduler, first, end, plan != NULL, NULL};
+    coverage c = {scheduler, run, first, end, plan != NULL, NULL};
     weft__task all = {.stage = first, .end_entry = scheduler->stages[first].entry_count};
     const weft__task_plan one = {.tasks = &all, .task_count = 1};
     weft__pile pile = {.memory = scheduler->memory, .category = WEFT__MEMORY_SYSTEMS};

@@ -58,5 +58,7 @@ static inline bool weft__parts_are_ruled(const weft__scheduler *scheduler)
     const weft__part_order *order = scheduler->part_order;
     return __builtin_expect(order != NULL, 0) && order->mode != WEFT__PART_RECORD;
 }
+typedef void weft__part_fn(weft__scheduler *scheduler, uint32_t worker, uint32_t stage,
+                           uint32_t item);
 void weft__parts_run(weft__scheduler *scheduler, uint32_t first, uint32_t end,
-                     const weft__task_plan *plan);
+                     const weft__task_plan *plan, weft__part_fn *run);

@@ -521,7 +521,7 @@ static void segment_run(weft__scheduler *scheduler, weft__segment *segment)
     segment->graph_plan = plan;
     segment->graph_ns = 0;
     if (weft__parts_are_ruled(scheduler)) {
-        weft__parts_run(scheduler, segment->first_stage, segment->end_stage, plan);
+        weft__parts_run(scheduler, segment->first_stage, segment->end_stage, plan, weft__part_run);
         return;
     }
     uint64_t begin = weft__scheduler_now(scheduler);
