@@ -147,6 +147,21 @@ PLAIN_TEST(a_replay_of_another_run_says_so_and_runs_every_slice)
     CHECK_OK(weft_world_destroy(b.world));
 }
 
+PLAIN_TEST(a_system_that_runs_alone_is_in_no_order)
+{
+    static const char *const orders[] = {"draw:3", "record:f.order", "replay:f.order"};
+    for (uint32_t i = 0; i < 3; i++) {
+        bed_open(WORKERS, false);
+        CHECK_OK(weft_order_begin(b.world, orders[i]));
+        bed_step();
+        CHECK_OK(weft_system_run(b.world, weft_system_find(b.world, "take on"), 1));
+        CHECK_OK(weft_system_run(b.world, weft_system_find(b.world, "bear"), 1));
+        bed_step();
+        CHECK_OK(weft_order_end(b.world));
+        CHECK_OK(weft_world_destroy(b.world));
+    }
+}
+
 PLAIN_TEST(an_order_begins_between_any_two_steps)
 {
     uint64_t hashes[2];

@@ -25,10 +25,10 @@ extern "C" {
  *   "replay:FILE"  one thread runs them as recorded; behind the end of the record in order
  * An order is of a world, its systems and its input: begin it at the same place. Systems by
  * depth, BACKGROUND systems and playback have no order of slices: they run on one thread with
- * draw and replay. What two slices do to each other at the same time is in none. A record takes
- * 16 bytes a slice until it ends. Threads: owner, between steps. Errors: INVALID_ARGUMENT
- * (another text, or the record is of another number of workers), WRONG_PHASE, NOT_FOUND, IO,
- * CORRUPT (the file), OUT_OF_MEMORY. */
+ * draw and replay; weft_system_run runs as ever. What two slices do to each other at the same
+ * time is in none. A record takes 16 bytes a slice until it ends. Threads: owner, between steps.
+ * Errors: INVALID_ARGUMENT (another text, or the record is of another number of workers),
+ * WRONG_PHASE, NOT_FOUND, IO, CORRUPT (the file), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_order_begin(weft_world *world, const char *order);
 
 /* Ends it, and writes the file of a record. Threads: owner, between steps. Errors: IO,

@@ -980,11 +980,14 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     weft__entity_maps_refresh(world);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
+    struct weft__part_order *order = scheduler->part_order; /* of stages of the schedule */
+    scheduler->part_order = NULL;
     weft__stage_run(scheduler, &stage);
     if (stage.background.generation != 0) {
         result = weft_job_wait(weft__front(world)->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
+    scheduler->part_order = order;
     sync_point_run(scheduler, scheduler->pass_base + 1, &stage.playback_costs);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_total(scheduler, system);
