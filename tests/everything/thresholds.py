@@ -17,6 +17,8 @@ OTHERS = {
     "WEFT__NURSERIES": "archetypes of one recorder",
     "WEFT__GUARD_PARTS": "of checked builds: a hash of pages",
     "WEFT__GUARD_SLICES": "of checked builds: slices of a chunk",
+    "ALIGNMENT": "of checked builds: where rows begin",
+    "WEFT__ROWS_AT_ONCE": "rows compared at once, as those one by one: chunks of other sizes end within",
     "RING_SLICES": "of checked builds: slices seen last",
     "COMMANDS_MOST": "more than a seed of 5 ms may do",
     "SKIPS_MOST": "frames without a trace, or without counters",
