@@ -146,6 +146,21 @@ class CompiledTest(unittest.TestCase):
         self.assertRaisesRegex(weft.CompileError, "Pair: the size of its dtype", weft.c, ";", write=[pair], structs=False,
                                head="typedef struct Pair { float x; } Pair;")
 
+    def test_two_of_one_name_in_c_are_refused_by_name(self):
+        world = weft.World(workers=1)
+        one, other = world.component("MaxSpeed", "f4"), world.component("max_speed", "f4")
+        self.assertRaisesRegex(ValueError, "max_speed and MaxSpeed are both max_speed in C: rename one", world.c, ";", write=[one],
+                               read=[other])
+        resource = world.resource("Config", [("a", "f4")])
+        self.assertRaisesRegex(ValueError, "Config is listed twice: it is config in C", world.c, ";", resources=[resource],
+                               write_resources=[resource])
+        pair = world.component("Pair", [("X", "f4"), ("x", "f4")])
+        self.assertRaisesRegex(ValueError, "Pair: its fields X and x are both x in C", world.c, ";", write=[pair])
+        first, second = world.component("a b", [("x", "f4")]), world.component("a_b", [("y", "i4")])
+        self.assertRaisesRegex(ValueError, "a_b: another component is the struct a_b in C", world.c, ";", look_up=[first, second])
+        world.c(";", write=[one], handles=[other], write_look_up=[other])  # one handle serves both
+        world.step(0)
+
     def test_without_a_compiler_it_says_what_to_do(self):
         os.environ["CC"] = "/nowhere/cc"
         self.assertRaisesRegex(weft.CompileError, "no C compiler `/nowhere/cc`", weft.c, ";", write=[self.position])

@@ -61,7 +61,7 @@ def c_struct(name, dtype, is_made=True):
     check = f"_Static_assert(sizeof({name}) == {dtype.itemsize}, \"{name}: the size of its dtype\");"
     if not is_made:
         return check
-    lines, at, pads, is_packed = [], 0, 0, False
+    lines, at, pads, is_packed, named = [], 0, 0, False, {}
     for field in dtype.names:
         inner, offset = dtype.fields[field][:2]
         if offset > at:
@@ -71,6 +71,8 @@ def c_struct(name, dtype, is_made=True):
         dims = "".join(f"[{n}]" for n in inner.shape)
         natural = 4 if kind == "weft_entity" else inner.base.alignment
         is_packed = is_packed or offset % max(natural, 1) != 0
+        if named.setdefault(c_name(field), field) != field:
+            raise ValueError(f"{name}: its fields {named[c_name(field)]} and {field} are both {c_name(field)} in C: rename one of them")
         lines.append(f"    {kind} {c_name(field)}{dims}{behind};")
         at = offset + inner.itemsize
     if dtype.itemsize > at:
@@ -96,6 +98,7 @@ class Text:
 
     def __init__(self, has_structs):
         self.structs, self.starts, self.handles, self.has_structs = {}, [], [], has_structs
+        self.named = {}  # what is declared for the body: of which component or key
 
     def type_of(self, component):
         """(type, dimensions) of a value; describes its struct."""
@@ -105,7 +108,9 @@ class Text:
             kind, behind = c_number(base)
             return kind, dims + behind
         name = re.sub(r"\W", "_", component.name)
-        self.structs[name] = c_struct(name, base, self.has_structs)
+        struct = c_struct(name, base, self.has_structs)
+        if self.structs.setdefault(name, struct) != struct:
+            raise ValueError(f"{component.name}: another component is the struct {name} in C, too: rename one of them")
         return name, dims
 
     def pointer(self, component, is_const, name=None, suffix=""):
@@ -114,6 +119,15 @@ class Text:
         name = (name or c_name(component.name)) + suffix
         const = "const " * is_const
         return f"{const}{kind} (*restrict {name}){dims}" if dims else f"{const}{kind} *restrict {name}"
+
+    def start(self, name, what, line):
+        """A line that declares `name`, of the component or key `what`."""
+        if name in self.named:
+            other = self.named[name]
+            raise ValueError(f"{what} and {other} are both {name} in C: rename one of them" if what != other else
+                             f"{what} is listed twice: it is {name} in C, which is there once")
+        self.named[name] = what
+        self.starts.append(line)
 
     def handle(self, what, kind="component"):
         """The place of a component, an archetype (a tuple of components) or a query among those that `user` has."""
@@ -228,22 +242,22 @@ class Compiled:
             raise ValueError(f"count is {count}: from 1 to 2^32 - 1, of a system without terms")
         for component, place in query._places.items():
             is_written = component in writes
-            text.starts.append(f"{text.pointer(component, not is_written)} = {column_call(component, is_written)}(slice, {place});")
+            text.start(c_name(component.name), component.name, f"{text.pointer(component, not is_written)} = {column_call(component, is_written)}(slice, {place});")
         for component, access in [(r, "read") for r in resources] + [(r, "write") for r in write_resources]:
-            text.starts.append(f"{text.pointer(component, access == 'read')} = "
-                               f"weft_slice_{access}_resource(slice, {text.handle(component)});")
+            text.start(c_name(component.name), component.name, f"{text.pointer(component, access == 'read')} = "
+                       f"weft_slice_{access}_resource(slice, {text.handle(component)});")
         for component in look_up:
             text.type_of(component)
-            text.starts.append(f"const weft_finder find_{c_name(component.name)} = weft_slice_finder(slice, {text.handle(component)});")
-        for component in [*handles, *write_look_up]:
-            text.starts.append(f"const weft_component handle_{c_name(component.name)} = {text.handle(component)};")
+            text.start(f"find_{c_name(component.name)}", component.name, f"const weft_finder find_{c_name(component.name)} = weft_slice_finder(slice, {text.handle(component)});")
+        for component in dict.fromkeys([*handles, *write_look_up]):
+            text.start(f"handle_{c_name(component.name)}", component.name, f"const weft_component handle_{c_name(component.name)} = {text.handle(component)};")
         for key, what in (archetypes or {}).items():
             named = tuple(self._own(component) for component in what)
-            text.starts.append(f"const weft_archetype archetype_{c_name(key)} = {text.handle(named, 'archetype')};")
+            text.start(f"archetype_{c_name(key)}", key, f"const weft_archetype archetype_{c_name(key)} = {text.handle(named, 'archetype')};")
         for key, what in (queries or {}).items():
             if not isinstance(what, Query) or what.world is not self:
                 raise TypeError(f"{key}: a query of this world is needed")
-            text.starts.append(f"const weft_query query_{c_name(key)} = {text.handle(what, 'query')};")
+            text.start(f"query_{c_name(key)}", key, f"const weft_query query_{c_name(key)} = {text.handle(what, 'query')};")
             self._kept.append(what)
         if commands:
             text.starts.append("weft_recorder *const commands = weft_slice_recorder(slice);")
