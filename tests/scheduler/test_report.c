@@ -488,7 +488,8 @@ PLAIN_TEST(reports_of_a_world_without_systems_or_with_a_cycle_say_so)
     CHECK_TEXT(text, "no systems\n");
 #define NO_LISTS                                                                                   \
     "  \"stages\": 0,\n  \"critical_path_ns\": 0,\n  \"systems\": [],\n  \"edges\": [],\n"         \
-    "  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": []\n}\n"
+    "  \"sync_points\": [],\n  \"segments\": [],\n  \"observers\": [],\n"                          \
+    "  \"frame_ns\": 0,\n  \"work\": []\n}\n"
     CHECK(weft_schedule_json(NULL, text, sizeof text) != 0);
     CHECK_TEXT(text, "{\n" NO_LISTS);
     weft_schedule_json(world, text, sizeof text);
