@@ -186,6 +186,8 @@ Test(relation, calls_end_where_fields_have_a_cycle)
             CHECK_OK(weft_relation_set_many(f.world, free_ones, 1 + way % 2, f.of[0], above));
             CHECK_OK(weft_relation_set(f.world, free_ones[0], f.of[0], above));
             CHECK_RESULT(weft_relation_set(f.world, ring[length - 1], f.of[0], above), WEFT_CYCLE);
+            weft_entity two[2] = {free_ones[1], ring[length - 1]};
+            CHECK_RESULT(weft_relation_set_many(f.world, two, 2, f.of[0], above), WEFT_CYCLE);
             CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
             CHECK_OK(weft_relation_settle(f.world));
             relation_close(&f);
