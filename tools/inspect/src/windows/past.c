@@ -65,6 +65,7 @@ static bool add_rows(moment *m, uint32_t archetype, const weft_entity *entities,
         m->runs = grown;
         m->run_capacity = capacity;
     }
+    if (count > m->capacity - m->count) return false; /* memory was refused to who counted them */
     if (is_new) m->runs[m->run_count++] = (run){.archetype = archetype};
     m->runs[m->run_count - 1].count += count;
     memcpy(m->entities + m->count, entities, count * sizeof *entities);
