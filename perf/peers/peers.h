@@ -87,13 +87,9 @@ static inline uint32_t *peers_order(uint32_t n)
     return order;
 }
 
-/* The work of an item of jobs.for: about 200 ns. */
-static inline uint32_t peers_work(uint32_t i)
-{
-    uint32_t value = i | 1;
-    for (uint32_t k = 0; k < 100; k++) value = value * 1664525u + 1013904223u;
-    return value;
-}
+/* The work of an item of jobs.for: about 90 ns. One function for all: inlined, compilers make
+ * another one of it here and there. */
+uint32_t peers_work(uint32_t i);
 
 #ifdef __cplusplus
 }
