@@ -318,8 +318,8 @@ static bool candidates_all(observer_watch *watch)
     if (!noticed_room(watch, &watch->went, watch->members.count, watch->bytes)) return false;
     for (uint32_t i = 0; i < watch->members.count; i++)
         if (watch->members.at[i] != 0)
-            notice(&watch->went, (weft_entity){i | tag, watch->members.at[i]}, value_of(watch, i),
-                   watch->bytes);
+            notice(&watch->went, (weft_entity){i | tag, watch->members.at[i]},
+                   watch->bytes == 0 ? NULL : value_of(watch, i), watch->bytes);
     return true;
 }
 
