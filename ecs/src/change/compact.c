@@ -76,8 +76,7 @@ static uint64_t archetype_compact(weft_world *world, weft__archetype *archetype,
 {
     uint32_t count = archetype->chunk_count;
     if (count < 2) return 0;
-    weft__chunk **chunks = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, count, sizeof *chunks,
-                                       _Alignof(weft__chunk *));
+    weft__chunk **chunks = WEFT__NEW(&world->memory, WEFT__MEMORY_COMMANDS, count, *chunks);
     if (chunks == NULL) return 0;
     memcpy(chunks, archetype->chunks, count * sizeof *chunks);
     for (uint32_t i = count; i-- > 0;) chunks[i]->tuple->first = i;
@@ -88,8 +87,7 @@ static uint64_t archetype_compact(weft_world *world, weft__archetype *archetype,
         for (end = i + 1; end < count && chunks[end]->tuple == tuple;) end++;
         moved += group_compact(world, chunks + i, end - i, budget - moved);
     }
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, chunks, count, sizeof *chunks,
-               _Alignof(weft__chunk *));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, chunks, count);
     return moved;
 }
 

@@ -96,15 +96,14 @@ static void batch_begin(weft__batch *batch, weft__change *change, const weft_ent
     batch->keys = NULL;
     if (count > WEFT__BATCH_SHORT || is_in_order(entities)) return;
     batch->key_capacity = count; /* without memory for keys there may be some for bit maps */
-    batch->keys = weft__alloc(memory_of(batch), WEFT__MEMORY_COMMANDS, 2 * (size_t)count,
-                              sizeof(uint64_t), 8);
+    batch->keys = WEFT__NEW(memory_of(batch), WEFT__MEMORY_COMMANDS, 2 * (size_t)count, uint64_t);
 }
 
 static void keys_fini(weft__batch *batch)
 {
     if (batch->key_capacity != WEFT__CHANGE_FEW)
-        weft__free(memory_of(batch), WEFT__MEMORY_COMMANDS, batch->keys,
-                   2 * (size_t)batch->key_capacity, sizeof *batch->keys, 8);
+        WEFT__FREE(memory_of(batch), WEFT__MEMORY_COMMANDS, batch->keys,
+                   2 * (size_t)batch->key_capacity);
     batch->keys = NULL;
 }
 
@@ -117,7 +116,7 @@ static bool entry_open(weft__batch *batch, weft__chunk *chunk)
     if (!WEFT__LIST_ROOM(memory, WEFT__MEMORY_COMMANDS, &batch->entries, batch->entries.count + 1))
         return false;
     uint32_t words = chunk->layout->mask_words, bit_words = words + (words + 63) / 64;
-    uint64_t *bits = weft__alloc(memory, WEFT__MEMORY_COMMANDS, bit_words, sizeof *bits, 8);
+    uint64_t *bits = WEFT__NEW(memory, WEFT__MEMORY_COMMANDS, bit_words, *bits);
     if (bits == NULL) return false;
     memset(bits + words, 0, (bit_words - words) * sizeof *bits);
     batch->entries.at[batch->entries.count++] =
@@ -365,8 +364,7 @@ static void batch_fini(weft__batch *batch)
     for (uint32_t i = 0; i < batch->entries.count; i++) {
         const batch_entry *entry = &batch->entries.at[i];
         if (!batch->is_finished) entry->chunk->mark = 0;
-        weft__free(memory_of(batch), WEFT__MEMORY_COMMANDS, entry->bits, entry->bit_words,
-                   sizeof *entry->bits, 8);
+        WEFT__FREE(memory_of(batch), WEFT__MEMORY_COMMANDS, entry->bits, entry->bit_words);
     }
     WEFT__LIST_FREE(memory_of(batch), WEFT__MEMORY_COMMANDS, &batch->entries);
     keys_fini(batch);

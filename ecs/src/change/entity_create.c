@@ -307,8 +307,7 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
     uint32_t type_count = archetype->type_count;
     source inline_sources[16], *sources = inline_sources;
     if (type_count > 16)
-        sources = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, type_count, sizeof *sources,
-                              _Alignof(source));
+        sources = WEFT__NEW(&world->memory, WEFT__MEMORY_OTHER, type_count, *sources);
     if (sources == NULL) return weft__error_memory(world, what);
     result = sources_make(world, archetype, filled, filled_count, sources);
     for (uint32_t i = 0; i < type_count && WEFT_IS_CHECKED && result == WEFT_OK; i++)
@@ -317,8 +316,7 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
                                         sources[i].shared == WEFT__NO_PLACE ? count : 1);
     if (result == WEFT_OK) result = filled_create(world, archetype, sources, count, out);
     if (sources != inline_sources)
-        weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, type_count, sizeof *sources,
-                   _Alignof(source));
+        WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, sources, type_count);
     return result;
 }
 

@@ -333,8 +333,7 @@ static weft_result entities_check(const weft_world *world, const weft_entity *en
 
 static void additions_free(weft_world *world, weft__sparse_changes *changes)
 {
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, changes->additions, changes->add_count,
-               sizeof *changes->additions, _Alignof(weft__sparse_addition));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, changes->additions, changes->add_count);
     changes->additions = NULL;
 }
 
@@ -350,8 +349,7 @@ weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *e
     weft_result result = entities_check(world, entities, count, is_added);
     if (result != WEFT_OK || add_count == 0) return result;
     changes->additions =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, add_count,
-                           sizeof *changes->additions, _Alignof(weft__sparse_addition));
+        WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_COMMANDS, add_count, *changes->additions);
     if (changes->additions == NULL) return weft__error_memory(world, "sparse components");
     for (uint32_t i = 0; i < add_count && result == WEFT_OK; i++) {
         bool is_kept = !weft__ids_have(changes->remove, changes->remove_count, add[i]);
@@ -401,8 +399,7 @@ static weft_entity *entities_of(weft_world *world, weft_query query, const char 
     *count = weft_query_count(world, query);
     if (*count > UINT32_MAX) *result = weft__error_limit(world, WEFT_LIMIT, what);
     if (*count == 0 || *result != WEFT_OK) return NULL;
-    weft_entity *entities = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, *count,
-                                        sizeof *entities, _Alignof(weft_entity));
+    weft_entity *entities = WEFT__NEW(&world->memory, WEFT__MEMORY_COMMANDS, *count, *entities);
     if (entities == NULL) *result = weft__error_memory(world, what);
     if (entities != NULL) weft_query_entities(world, query, entities, *count);
     return entities;
@@ -445,8 +442,7 @@ weft_result weft__sparse_change_query(weft_world *world, weft_query query,
         if (change->value != NULL)
             all_set(world, entities, (uint32_t)count, change->type, change->value);
     }
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, entities, room, sizeof *entities,
-               _Alignof(weft_entity));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, entities, room);
     return result;
 }
 
@@ -459,8 +455,8 @@ weft_result weft__sparse_copies_prepare(weft_world *world, weft_entity source, u
     const weft__type *type = NULL;
     while ((type = weft__entity_next_sparse(world, source, type)) != NULL) out->type_count++;
     if (out->type_count == 0) return WEFT_OK;
-    out->items = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, out->type_count,
-                                    sizeof *out->items, _Alignof(weft__sparse_addition));
+    out->items =
+        WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_COMMANDS, out->type_count, *out->items);
     if (out->items == NULL) return weft__error_memory(world, "weft_entity_instantiate");
     weft_result result = WEFT_OK;
     while ((type = weft__entity_next_sparse(world, source, type)) != NULL && result == WEFT_OK)
@@ -485,8 +481,7 @@ static void values_copy(weft_world *world, const weft__type *type, weft_entity s
 
 static void copies_free(weft_world *world, weft__sparse_copies *copies)
 {
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, copies->items, copies->type_count,
-               sizeof *copies->items, _Alignof(weft__sparse_addition));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, copies->items, copies->type_count);
     *copies = (weft__sparse_copies){0};
 }
 

@@ -519,8 +519,7 @@ static weft_result prepare(instantiation *op, weft_entity source)
     uint64_t unnamed = total - (op->are_named ? op->count : 0);
     result = weft__row_ids_prepare(&op->ids, world, unnamed, "weft_entity_instantiate");
     if (result != WEFT_OK) return result;
-    op->copies = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, total, sizeof *op->copies,
-                             _Alignof(weft_entity));
+    op->copies = WEFT__NEW(&world->memory, WEFT__MEMORY_COMMANDS, total, *op->copies);
     if (op->copies == NULL || names_reserve(op) != WEFT_OK)
         return weft__error_memory(world, "weft_entity_instantiate");
     copies_foresee(op, (uint32_t)unnamed);
@@ -696,8 +695,7 @@ static void finish(instantiation *op)
     weft__memory *memory = &op->world->memory;
     for (uint32_t i = 0; i < op->member_count; i++)
         if (op->members[i].to != NULL) weft__tuple_release(op->world, op->members[i].to);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, op->copies, (size_t)op->member_count * op->count,
-               sizeof *op->copies, _Alignof(weft_entity));
+    WEFT__FREE(memory, WEFT__MEMORY_COMMANDS, op->copies, (size_t)op->member_count * op->count);
     weft__pile_free(&op->pile);
     weft__table_free(memory, WEFT__MEMORY_COMMANDS, &op->table);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_COMMANDS, &op->references);

@@ -241,13 +241,11 @@ static weft_result select_owners(weft__change *change, weft_query query, const c
     weft_world *world = change->world;
     uint64_t count = weft_query_count(world, query);
     if (count > UINT32_MAX) return weft__error_limit(world, WEFT_LIMIT, what);
-    weft_entity *entities = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, count + 1,
-                                        sizeof *entities, _Alignof(weft_entity));
+    weft_entity *entities = WEFT__NEW(&world->memory, WEFT__MEMORY_QUERIES, count + 1, *entities);
     if (entities == NULL) return weft__error_memory(world, what);
     weft_query_entities(world, query, entities, count);
     weft_result result = select_entities(change, entities, (uint32_t)count, what);
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, entities, count + 1, sizeof *entities,
-               _Alignof(weft_entity));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, entities, count + 1);
     return result;
 }
 

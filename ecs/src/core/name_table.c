@@ -170,8 +170,7 @@ static weft_result entries_resize(weft_world *world, struct weft__names *names, 
         live += is_kept(world, &names->entries[i]) ? 1 : 0;
     uint64_t capacity = bits_round_up_power_of_two(4 * (uint64_t)live + 2 * (uint64_t)extra + 14);
     if (capacity > UINT32_MAX) return WEFT_OUT_OF_MEMORY;
-    name_entry *entries = weft__alloc_zeroed(&world->memory, CATEGORY, capacity, sizeof(name_entry),
-                                             _Alignof(name_entry));
+    name_entry *entries = WEFT__NEW_ZEROED(&world->memory, CATEGORY, capacity, name_entry);
     if (entries == NULL) return WEFT_OUT_OF_MEMORY;
     kept_forget(world); /* a snapshot may have names of those that are dead now */
     for (uint32_t i = 0; i < names->capacity; i++)
@@ -188,16 +187,14 @@ static weft_result entries_resize(weft_world *world, struct weft__names *names, 
         entry->entity = old.entries[i].entity;
         entry_link(names, entry, old.entries[i].text);
     }
-    weft__free(&world->memory, CATEGORY, old.entries, old.capacity, sizeof(name_entry),
-               _Alignof(name_entry));
+    WEFT__FREE(&world->memory, CATEGORY, old.entries, old.capacity);
     return WEFT_OK;
 }
 
 weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts)
 {
     if (world->names == NULL)
-        world->names = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *world->names,
-                                          _Alignof(struct weft__names));
+        world->names = WEFT__NEW_ZEROED(&world->memory, CATEGORY, 1, *world->names);
     if (world->names == NULL) return WEFT_OUT_OF_MEMORY;
     uint64_t needed = 2 * ((uint64_t)world->names->count + names);
     weft_result result =
@@ -366,8 +363,6 @@ void weft__names_fini(weft_world *world)
     kept_forget(world);
     WEFT__LIST_FREE(&world->memory, CATEGORY, &world->names->texts);
     weft__table_free(&world->memory, CATEGORY, &world->names->by_text);
-    weft__free(&world->memory, CATEGORY, world->names->entries, world->names->capacity,
-               sizeof(name_entry), _Alignof(name_entry));
-    weft__free(&world->memory, CATEGORY, world->names, 1, sizeof *world->names,
-               _Alignof(struct weft__names));
+    WEFT__FREE(&world->memory, CATEGORY, world->names->entries, world->names->capacity);
+    WEFT__FREE(&world->memory, CATEGORY, world->names, 1);
 }

@@ -19,14 +19,14 @@ static void destroy(void *data)
     weft__memory *memory = &s->world->memory;
     for (uint32_t i = 0; i < WEFT__SCRATCH_COUNT; i++)
         weft__free(memory, WEFT__MEMORY_COMMANDS, s->arrays[i].memory, 1, s->arrays[i].bytes, 64);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, s, 1, sizeof *s, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_COMMANDS, s, 1);
 }
 
 static scratch *obtain(weft_world *world)
 {
     weft__extension *extension = &world->front.extensions[WEFT__EXTENSION_COMMANDS];
     if (extension->data != NULL) return extension->data;
-    scratch *s = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *s, 8);
+    scratch *s = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_COMMANDS, 1, *s);
     if (s == NULL) return NULL;
     s->world = world;
     *extension = (weft__extension){.data = s, .destroy = destroy};

@@ -739,11 +739,9 @@ static void slab_release(weft__directory *directory, weft__block_slab *slab)
         weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES,
                            -(int64_t)slab_bytes(directory, slab->count));
     } else {
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab->blocks, slab->count,
-                   sizeof *slab->blocks, 64);
+        WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, slab->blocks, slab->count);
     }
-    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
-               _Alignof(weft__block_slab));
+    WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1);
 }
 
 static void table_free(weft__directory *directory, weft__block_table *table)
@@ -757,8 +755,7 @@ static void table_free(weft__directory *directory, weft__block_table *table)
 void weft__directory_fini(weft__directory *directory)
 {
     outside_fini(directory);
-    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, directory->stand_in, 1,
-               sizeof *directory->stand_in, _Alignof(weft__entity_block));
+    WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, directory->stand_in, 1);
     for (weft__block_slab *slab = at_plain(&directory->x_slabs), *next; slab != NULL; slab = next) {
         next = slab->next;
         slab_release(directory, slab);
@@ -776,8 +773,8 @@ static weft__entity_block *slab_memory(weft__directory *directory, uint32_t coun
 {
     *is_mapped = count >= SLAB_BLOCKS_MAPPED;
     if (!*is_mapped)
-        return weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, count,
-                                  sizeof(weft__entity_block), 64);
+        return WEFT__NEW_ZEROED(directory->memory, WEFT__MEMORY_ENTITIES, count,
+                                weft__entity_block);
     size_t bytes = slab_bytes(directory, count);
     size_t alignment = directory->with_huge_pages ? HUGE_PAGE_BYTES : 4096;
     void *memory = directory->os->map(directory->os->user, bytes, alignment);
@@ -788,14 +785,12 @@ static weft__entity_block *slab_memory(weft__directory *directory, uint32_t coun
 
 weft__block_slab *weft__directory_slab_make(weft__directory *directory, uint32_t count)
 {
-    weft__block_slab *slab = weft__alloc(directory->memory, WEFT__MEMORY_ENTITIES, 1, sizeof *slab,
-                                         _Alignof(weft__block_slab));
+    weft__block_slab *slab = WEFT__NEW(directory->memory, WEFT__MEMORY_ENTITIES, 1, *slab);
     if (slab == NULL) return NULL;
     bool is_mapped;
     weft__entity_block *blocks = slab_memory(directory, count, &is_mapped);
     if (blocks == NULL) {
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
-                   _Alignof(weft__block_slab));
+        WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1);
         return NULL;
     }
     *slab = (weft__block_slab){.blocks = blocks, .count = count, .is_mapped = is_mapped};
@@ -990,8 +985,7 @@ static void outside_fini(weft__directory *directory)
 {
     for (weft__outside_block *o = directory->outside.first, *next; o != NULL; o = next) {
         next = o->next;
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, o, 1, sizeof *o,
-                   _Alignof(weft__outside_block));
+        WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, o, 1);
     }
 }
 
@@ -1048,15 +1042,13 @@ static uint32_t block_reserve(weft__directory *directory, weft__outside_block *o
 /* A new block, the first of the chain. */
 static weft_result block_make(weft__directory *directory)
 {
-    weft__outside_block *o = weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, 1,
-                                                sizeof *o, _Alignof(weft__outside_block));
+    weft__outside_block *o = WEFT__NEW_ZEROED(directory->memory, WEFT__MEMORY_ENTITIES, 1, *o);
     if (o == NULL) return WEFT_OUT_OF_MEMORY;
     o->block.is_outside = true;
     at_init(&o->block.x_count, WEFT__BLOCK_SLOTS);
     weft_result result = directory_publish(directory, &o->block, &o->index);
     if (result != WEFT_OK) {
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, o, 1, sizeof *o,
-                   _Alignof(weft__outside_block));
+        WEFT__FREE(directory->memory, WEFT__MEMORY_ENTITIES, o, 1);
         return result;
     }
     weft__directory_hint(directory, o->index, true);

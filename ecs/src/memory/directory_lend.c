@@ -11,8 +11,8 @@
 static bool stand_in_obtain(weft__directory *directory)
 {
     if (directory->stand_in != NULL) return true;
-    weft__entity_block *block = weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, 1,
-                                                   sizeof *block, _Alignof(weft__entity_block));
+    weft__entity_block *block =
+        WEFT__NEW_ZEROED(directory->memory, WEFT__MEMORY_ENTITIES, 1, *block);
     if (block == NULL) return false;
     for (uint32_t word = 0; word < WEFT__BLOCK_WORDS; word++)
         block->used[word] = bits_mask(WEFT__BLOCK_SLOTS < 64 ? WEFT__BLOCK_SLOTS : 64);

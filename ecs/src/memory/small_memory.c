@@ -100,14 +100,12 @@ static weft_result unit_open(weft__parts *parts, weft__units *units, uint32_t si
     if (!WEFT__LIST_ROOM(units->memory, WEFT__MEMORY_METADATA, &parts->all, number) ||
         !weft__table_room(units->memory, WEFT__MEMORY_METADATA, &parts->numbers, number))
         return WEFT_OUT_OF_MEMORY;
-    weft__part_unit *unit = weft__alloc(units->memory, WEFT__MEMORY_METADATA, 1, sizeof *unit,
-                                        _Alignof(weft__part_unit));
+    weft__part_unit *unit = WEFT__NEW(units->memory, WEFT__MEMORY_METADATA, 1, *unit);
     if (unit == NULL) return WEFT_OUT_OF_MEMORY;
     weft__run run;
     weft_result result = weft__units_allocate(units, 1, 0, &run);
     if (result != WEFT_OK) {
-        weft__free(units->memory, WEFT__MEMORY_METADATA, unit, 1, sizeof *unit,
-                   _Alignof(weft__part_unit));
+        WEFT__FREE(units->memory, WEFT__MEMORY_METADATA, unit, 1);
         return result;
     }
     *unit = (weft__part_unit){.memory = run.memory,
@@ -152,8 +150,7 @@ static void unit_close(weft__parts *parts, weft__units *units, weft__part_unit *
     }
     list_remove(parts, unit);
     weft__units_free(units, unit->unit, 1);
-    weft__free(units->memory, WEFT__MEMORY_METADATA, unit, 1, sizeof *unit,
-               _Alignof(weft__part_unit));
+    WEFT__FREE(units->memory, WEFT__MEMORY_METADATA, unit, 1);
 }
 
 void weft__parts_free(weft__parts *parts, weft__units *units, uint32_t unit_index, void *memory)
@@ -213,8 +210,7 @@ bool weft__parts_check(const weft__parts *parts, uint64_t *used, char *text, siz
 void weft__parts_fini(weft__parts *parts, weft__memory *memory)
 {
     for (uint32_t i = 0; i < parts->all.count; i++)
-        weft__free(memory, WEFT__MEMORY_METADATA, parts->all.at[i], 1, sizeof *parts->all.at[i],
-                   _Alignof(weft__part_unit));
+        WEFT__FREE(memory, WEFT__MEMORY_METADATA, parts->all.at[i], 1);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_METADATA, &parts->all);
     weft__table_free(memory, WEFT__MEMORY_METADATA, &parts->numbers);
 }

@@ -109,8 +109,7 @@ void weft__units_fini(weft__units *units)
             void *memory = at_plain(&segment->pairs[i].x_memory);
             if (memory != NULL) unmap_reservation(units, memory);
         }
-        weft__free(units->memory, WEFT__MEMORY_CHUNKS, segment, 1, sizeof *segment,
-                   _Alignof(weft__units_segment));
+        WEFT__FREE(units->memory, WEFT__MEMORY_CHUNKS, segment, 1);
         at_init(&units->x_segments[s], NULL);
     }
 }
@@ -305,13 +304,12 @@ static weft_result segment_add(weft__units *units, uint32_t end)
 {
     if (end * WEFT__SEGMENT_MEGACHUNKS >= units->megachunk_limit) return WEFT_LIMIT;
     if (segment_at(units, end) == NULL) {
-        weft__units_segment *segment = weft__alloc_zeroed(
-            units->memory, WEFT__MEMORY_CHUNKS, 1, sizeof *segment, _Alignof(weft__units_segment));
+        weft__units_segment *segment =
+            WEFT__NEW_ZEROED(units->memory, WEFT__MEMORY_CHUNKS, 1, *segment);
         if (segment == NULL) return WEFT_OUT_OF_MEMORY;
         void *expected = NULL;
         if (!at_cas_ar(&units->x_segments[end], &expected, segment)) /* U4 */
-            weft__free(units->memory, WEFT__MEMORY_CHUNKS, segment, 1, sizeof *segment,
-                       _Alignof(weft__units_segment));
+            WEFT__FREE(units->memory, WEFT__MEMORY_CHUNKS, segment, 1);
     }
     uint32_t expected = end;
     at_cas_ar(&units->x_segment_end, &expected, end + 1); /* U4; another thread may have done it */

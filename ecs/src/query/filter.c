@@ -149,8 +149,7 @@ void weft__filter_reset(weft_world *world, weft__filter *filter)
     for (uint32_t i = 0; i < filter->shared.count; i++) {
         weft__filter_shared *condition = &filter->shared.at[i];
         weft__filter_release(world, condition, condition->count);
-        weft__free(&world->memory, WEFT__MEMORY_QUERIES, condition->values, condition->count,
-                   sizeof *condition->values, 8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, condition->values, condition->count);
     }
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &filter->changed);

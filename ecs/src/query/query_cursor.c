@@ -322,8 +322,7 @@ static void loop_end(weft__query_loop *loop)
 {
     weft__query_loops *pool = loop->pool;
     if (__builtin_expect(loop->owned != NULL, 0)) {
-        weft__free(pool->memory, WEFT__MEMORY_QUERIES, loop->owned, loop->owned_count,
-                   sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        WEFT__FREE(pool->memory, WEFT__MEMORY_QUERIES, loop->owned, loop->owned_count);
         loop->owned = NULL;
     }
     if (WEFT_IS_CHECKED) loop->shown = (weft_slice){0};
@@ -346,8 +345,7 @@ static __attribute__((noinline)) weft__query_loop *loop_make(weft__query_loops *
 /* Columns of a query with many terms. False: no memory. */
 static __attribute__((noinline)) bool own_columns(weft__query_loop *loop, uint32_t term_count)
 {
-    loop->owned = weft__alloc(loop->pool->memory, WEFT__MEMORY_QUERIES, term_count, sizeof(void *),
-                              WEFT__QUERY_ALIGNMENT);
+    loop->owned = WEFT__NEW(loop->pool->memory, WEFT__MEMORY_QUERIES, term_count, void *);
     loop->owned_count = term_count;
     loop->source.columns = loop->owned;
     return loop->owned != NULL;
@@ -619,8 +617,7 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     const weft__query *query = loop->context.query;
     void *few[WEFT_INLINE_TERMS * 4], **columns = few;
     if (query->term_count > sizeof few / sizeof few[0])
-        columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
-                              sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        columns = WEFT__NEW(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count, void *);
     if (columns == NULL) return WEFT_OUT_OF_MEMORY;
     size_t steps[sizeof few / sizeof few[0]];
     weft__source source;
@@ -636,8 +633,7 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     weft__error_divert(before);
     record->current = outer;
     if (columns != few)
-        weft__free(&query->world->memory, WEFT__MEMORY_QUERIES, columns, query->term_count,
-                   sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        WEFT__FREE(&query->world->memory, WEFT__MEMORY_QUERIES, columns, query->term_count);
     return 0;
 }
 
@@ -672,8 +668,7 @@ static weft__callback_error *errors_make(weft_world *world)
 {
     uint32_t count = weft_job_pool_worker_count(world->front.host.pool);
     weft__callback_error *errors =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, count, sizeof *errors,
-                           _Alignof(weft__callback_error));
+        WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_QUERIES, count, *errors);
     for (uint32_t i = 0; i < count && errors != NULL; i++) errors[i].world = world;
     return errors;
 }
@@ -681,9 +676,8 @@ static weft__callback_error *errors_make(weft_world *world)
 void weft__callback_errors_free(weft_world *world)
 {
     if (world->callback_errors == NULL) return;
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, world->callback_errors,
-               weft_job_pool_worker_count(world->front.host.pool), sizeof *world->callback_errors,
-               _Alignof(weft__callback_error));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, world->callback_errors,
+               weft_job_pool_worker_count(world->front.host.pool));
     world->callback_errors = NULL;
 }
 

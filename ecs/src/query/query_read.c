@@ -292,13 +292,12 @@ static weft_result add_shared(weft_world *world, weft__filter *filter,
     if (!WEFT__LIST_ROOM(&world->memory, WEFT__MEMORY_QUERIES, &filter->shared,
                          filter->shared.count + 1))
         return WEFT_OUT_OF_MEMORY;
-    condition.values = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, condition.count,
-                                   sizeof *condition.values, 8);
+    condition.values =
+        WEFT__NEW(&world->memory, WEFT__MEMORY_QUERIES, condition.count, *condition.values);
     if (condition.values == NULL) return WEFT_OUT_OF_MEMORY;
     weft_result result = intern_values(world, &condition, values);
     if (result != WEFT_OK) {
-        weft__free(&world->memory, WEFT__MEMORY_QUERIES, condition.values, condition.count,
-                   sizeof *condition.values, 8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, condition.values, condition.count);
         return result;
     }
     filter->shared.at[filter->shared.count++] = condition;
@@ -494,10 +493,8 @@ typedef struct indexed_table {
 static void table_free(weft_world *world, indexed_table *table)
 {
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_QUERIES, &table->spans);
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, table->guide, table->guide_count,
-               sizeof *table->guide, WEFT__QUERY_ALIGNMENT);
-    weft__free(&world->memory, WEFT__MEMORY_QUERIES, table, 1, sizeof *table,
-               WEFT__QUERY_ALIGNMENT);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, table->guide, table->guide_count);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_QUERIES, table, 1);
 }
 
 static bool push_span(weft_world *world, indexed_table *table, indexed_span span)
@@ -539,8 +536,7 @@ static bool make_guide(weft_indexed *indexed, indexed_table *table)
     uint64_t per_block = bits_round_up_power_of_two((indexed->count + blocks - 1) / blocks);
     table->guide_shift = bits_highest(per_block);
     uint32_t count = (uint32_t)((indexed->count - 1) >> table->guide_shift) + 1;
-    table->guide = weft__alloc(&indexed->world->memory, WEFT__MEMORY_QUERIES, count,
-                               sizeof *table->guide, WEFT__QUERY_ALIGNMENT);
+    table->guide = WEFT__NEW(&indexed->world->memory, WEFT__MEMORY_QUERIES, count, *table->guide);
     if (table->guide == NULL) return false;
     table->guide_count = count;
     uint32_t span = 0;
@@ -596,8 +592,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
 {
     weft_world *world = indexed->world;
     const weft__query *query = handle->query;
-    indexed_table *table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
-                                              sizeof *table, WEFT__QUERY_ALIGNMENT);
+    indexed_table *table = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_QUERIES, 1, *table);
     if (table == NULL || fill_table(indexed, table, handle) != WEFT_OK) {
         if (table != NULL) table_free(world, table);
         return weft__error_memory(world, "indexed access");

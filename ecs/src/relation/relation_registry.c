@@ -45,7 +45,7 @@ static void relations_destroy(void *data)
     for (uint32_t i = 0; i < relations->all.count; i++) relation_free(relations->all.at[i]);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relations->all);
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_OTHER, &relations->had_deaths);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, relations, 1, sizeof *relations, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, relations, 1);
 }
 
 /* A snapshot was restored: rows are as they were, with the versions that they had. */
@@ -67,7 +67,7 @@ static weft__relations *relations_obtain(weft_world *world)
 {
     weft__relations *relations = weft__relations_of(world);
     if (relations != NULL) return relations;
-    relations = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *relations, 8);
+    relations = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_OTHER, 1, *relations);
     if (relations == NULL) return NULL;
     relations->world = world;
     world->front.extensions[WEFT__EXTENSION_RELATIONS] =

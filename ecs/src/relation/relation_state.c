@@ -160,8 +160,7 @@ static weft__target_page *page_make(const weft__relation *relation)
     weft__memory *memory = &relation->world->memory;
     weft__target_page *page = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, 1, sizeof *page, 64);
     if (page == NULL || !relation->desc.is_acyclic) return page;
-    page->nodes =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, WEFT__BLOCK_SLOTS, sizeof *page->nodes, 8);
+    page->nodes = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_OTHER, WEFT__BLOCK_SLOTS, *page->nodes);
     if (page->nodes != NULL) return page;
     weft__free(memory, WEFT__MEMORY_OTHER, page, 1, sizeof *page, 64);
     return NULL;
@@ -171,8 +170,8 @@ void weft__target_page_free(weft_world *world, weft__target_page *page)
 {
     if (page == NULL) return;
     weft__memory *memory = &world->memory;
-    weft__free(memory, WEFT__MEMORY_OTHER, page->sources, page->capacity, sizeof(weft_entity), 8);
-    weft__free(memory, WEFT__MEMORY_OTHER, page->nodes, WEFT__BLOCK_SLOTS, sizeof *page->nodes, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, page->sources, page->capacity);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, page->nodes, WEFT__BLOCK_SLOTS);
     weft__entity_list_fini(world, &page->orphans);
     weft__entity_list_fini(world, &page->came);
     weft__free(memory, WEFT__MEMORY_OTHER, page, 1, sizeof *page, 64);
@@ -210,8 +209,7 @@ static bool page_pack(const application *a, uint32_t capacity)
 {
     weft__target_page *page = a->page;
     weft__memory *memory = &a->relation->world->memory;
-    weft_entity *sources =
-        weft__alloc(memory, WEFT__MEMORY_OTHER, capacity, sizeof(weft_entity), 8);
+    weft_entity *sources = WEFT__NEW(memory, WEFT__MEMORY_OTHER, capacity, weft_entity);
     uint32_t used = 0;
     if (sources == NULL) return false;
     for (uint32_t w = 0; w < WEFT__BLOCK_WORDS; w++)
@@ -222,7 +220,7 @@ static bool page_pack(const application *a, uint32_t capacity)
             slot->first = used;
             used += slot->capacity = slot->count;
         }
-    weft__free(memory, WEFT__MEMORY_OTHER, page->sources, page->capacity, sizeof *sources, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, page->sources, page->capacity);
     page->sources = sources;
     page->capacity = capacity;
     page->used = used;
@@ -354,7 +352,7 @@ list_merge(const application *a, weft__target_slot *slot, edge_changes changes)
     bool is_acyclic = a->relation->desc.is_acyclic, is_both;
     known_depth known = {0};
     if (most > sizeof few / sizeof few[0])
-        tail = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, most, sizeof *tail, 8);
+        tail = WEFT__NEW(&world->memory, WEFT__MEMORY_OTHER, most, *tail);
     if (tail == NULL) return false;
     const weft_entity *old = page->sources + slot->first + from;
     const weft_entity *end = page->sources + slot->first + slot->count;
@@ -383,7 +381,7 @@ list_merge(const application *a, weft__target_slot *slot, edge_changes changes)
         weft_entity *list = page->sources + slot->first + from;
         for (uint32_t i = 0; i < kept; i++) list[i] = tail[i];
     }
-    if (tail != few) weft__free(&world->memory, WEFT__MEMORY_OTHER, tail, most, sizeof *tail, 8);
+    if (tail != few) WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, tail, most);
     return is_done;
 }
 

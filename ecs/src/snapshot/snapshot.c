@@ -173,14 +173,14 @@ static void drop(weft_world *world, weft__timeline *timeline)
 {
     while (timeline != NULL && --timeline->holders == 0) {
         weft__timeline *parent = timeline->parent;
-        weft__free(&world->memory, CATEGORY, timeline, 1, sizeof *timeline, 8);
+        WEFT__FREE(&world->memory, CATEGORY, timeline, 1);
         timeline = parent;
     }
 }
 
 static weft__timeline *timeline_begin(weft_world *world, weft__timeline *parent, uint32_t version)
 {
-    weft__timeline *timeline = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timeline, 8);
+    weft__timeline *timeline = WEFT__NEW_ZEROED(&world->memory, CATEGORY, 1, *timeline);
     if (timeline == NULL) return NULL;
     *timeline = (weft__timeline){parent, version, 1};
     if (parent != NULL) parent->holders++;
@@ -199,7 +199,7 @@ static void timeline_drop(const weft__timelines *timelines, weft__timeline *time
         }
         child->parent = parent->parent;
         child->fork = parent->fork;
-        weft__free(&timelines->world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
+        WEFT__FREE(&timelines->world->memory, CATEGORY, parent, 1);
     }
 }
 
@@ -220,7 +220,7 @@ static uint32_t timeline_common(const weft__timelines *timelines, const weft__ti
 
 static void past_free(weft_world *world, weft__past *past)
 {
-    weft__free(&world->memory, CATEGORY, past->spans, past->capacity, sizeof *past->spans, 8);
+    WEFT__FREE(&world->memory, CATEGORY, past->spans, past->capacity);
     *past = (weft__past){0};
 }
 
@@ -228,7 +228,7 @@ static bool past_copy(weft_world *world, const weft__past *from, uint32_t more, 
 {
     *out = (weft__past){.count = from->count, .capacity = from->count + more, .after = from->after};
     if (out->capacity == 0) return true;
-    out->spans = weft__alloc(&world->memory, CATEGORY, out->capacity, sizeof *out->spans, 8);
+    out->spans = WEFT__NEW(&world->memory, CATEGORY, out->capacity, *out->spans);
     if (out->spans == NULL) return false;
     if (from->count != 0) memcpy(out->spans, from->spans, from->count * sizeof *out->spans);
     return true;
@@ -297,18 +297,17 @@ static void timelines_destroy(void *data)
     weft__timelines *timelines = data;
     drop(timelines->world, timelines->current);
     past_free(timelines->world, &timelines->past);
-    weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+    WEFT__FREE(&timelines->world->memory, CATEGORY, timelines, 1);
 }
 
 static weft__timelines *timelines_obtain(weft_world *world)
 {
     weft__extension *extension = &world->front.extensions[WEFT__EXTENSION_SNAPSHOTS];
     if (extension->data != NULL) return extension->data;
-    weft__timelines *timelines =
-        weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
+    weft__timelines *timelines = WEFT__NEW_ZEROED(&world->memory, CATEGORY, 1, *timelines);
     weft__timeline *first = timelines == NULL ? NULL : timeline_begin(world, NULL, 0);
     if (first == NULL) {
-        weft__free(&world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+        WEFT__FREE(&world->memory, CATEGORY, timelines, 1);
         return NULL;
     }
     timelines->world = world;
@@ -543,8 +542,8 @@ static bool list_places(taking *t)
     const weft_snapshot *previous = t->previous;
     for (uint32_t i = 0; i < previous->chunk_count; i++)
         if (previous->chunks[i].id >= t->id_end) t->id_end = previous->chunks[i].id + 1;
-    t->places = weft__alloc_zeroed(&previous->world->memory, CATEGORY, (size_t)t->id_end + 1,
-                                   sizeof t->places[0], 4);
+    t->places =
+        WEFT__NEW_ZEROED(&previous->world->memory, CATEGORY, (size_t)t->id_end + 1, t->places[0]);
     if (t->places == NULL) return false;
     for (uint32_t i = 0; i < previous->chunk_count; i++) t->places[previous->chunks[i].id] = i + 1;
     return true;
@@ -616,7 +615,7 @@ static void resources_free(weft_world *world, uint32_t count, void **copies)
         weft__free(&world->memory, CATEGORY, copies[i], 1, weft__type_bytes(world->types.at[i]),
                    64);
     }
-    weft__free(&world->memory, CATEGORY, copies, (size_t)count + 1, sizeof *copies, 8);
+    WEFT__FREE(&world->memory, CATEGORY, copies, (size_t)count + 1);
 }
 
 static bool copy_dead(weft_snapshot *snapshot)
@@ -634,7 +633,7 @@ static bool copy_dead(weft_snapshot *snapshot)
 static void **resources_copy(weft_world *world, uint32_t count, void *const *saved)
 {
     weft__memory *memory = &world->memory;
-    void **copies = weft__alloc_zeroed(memory, CATEGORY, (size_t)count + 1, sizeof *copies, 8);
+    void **copies = WEFT__NEW_ZEROED(memory, CATEGORY, (size_t)count + 1, *copies);
     bool is_made = copies != NULL;
     for (uint32_t i = 1; i <= count && is_made; i++) {
         const weft__type *type = world->types.at[i];
@@ -709,7 +708,7 @@ static weft_result take(taking *t, weft__timelines *timelines)
     if (t->previous != NULL)
         t->common = timeline_common(timelines, t->previous->timeline, t->previous->version);
     bool is_done = past_keep(timelines, &snapshot->past) && copy_world(t);
-    weft__free(&world->memory, CATEGORY, t->places, (size_t)t->id_end + 1, sizeof t->places[0], 4);
+    WEFT__FREE(&world->memory, CATEGORY, t->places, (size_t)t->id_end + 1);
     if (is_done) return WEFT_OK;
     weft_snapshot_destroy(snapshot);
     return weft__error_memory(world, "weft_snapshot_take");
@@ -1237,12 +1236,12 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
     restoring r = {.world = world, .snapshot = snapshot};
     weft__memory *memory = &world->memory;
     size_t count = (size_t)snapshot->chunk_count + 1;
-    r.chunks = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof r.chunks[0], 8);
+    r.chunks = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SNAPSHOTS, count, r.chunks[0]);
     if (r.chunks == NULL)
         result = weft__error_memory(world, "weft_snapshot_restore");
     else
         result = restore(&r, timelines_obtain(world)); /* it is there: so is a snapshot */
     weft__ids_open(world);
-    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r.chunks, count, sizeof r.chunks[0], 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SNAPSHOTS, r.chunks, count);
     return result;
 }

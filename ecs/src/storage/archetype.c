@@ -196,8 +196,7 @@ weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out)
 {
     uint32_t count = world->archetypes.count;
     *out = (weft__archetype_list){0};
-    out->items = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, (size_t)count + 1,
-                             sizeof out->items[0], 8);
+    out->items = WEFT__NEW(&world->memory, WEFT__MEMORY_METADATA, (size_t)count + 1, out->items[0]);
     if (out->items == NULL) return weft__error_memory(world, "the order of archetypes");
     out->count = count;
     if (count != 0) memcpy(out->items, world->archetypes.at, count * sizeof out->items[0]);
@@ -237,15 +236,14 @@ void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) list->items[i]->holders--;
     if (list->items != NULL)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, list->items, (size_t)list->count + 1,
-                   sizeof list->items[0], 8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, list->items, (size_t)list->count + 1);
     *list = (weft__archetype_list){0};
 }
 
 uint32_t *weft__ids_alloc(const weft_world *world, uint32_t count, const char *what)
 {
     weft__memory *memory = (weft__memory *)(uintptr_t)&world->memory;
-    uint32_t *list = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, count, sizeof *list, 4);
+    uint32_t *list = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_OTHER, count, *list);
     if (list == NULL) weft__error_memory(world, what);
     return list;
 }
@@ -253,7 +251,7 @@ uint32_t *weft__ids_alloc(const weft_world *world, uint32_t count, const char *w
 void weft__ids_free(const weft_world *world, uint32_t *list, uint32_t count)
 {
     weft__memory *memory = (weft__memory *)(uintptr_t)&world->memory;
-    weft__free(memory, WEFT__MEMORY_OTHER, list, count, sizeof *list, 4);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, list, count);
 }
 
 /* ---- tuples of shared values ---- */
@@ -379,8 +377,7 @@ weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, 
     if (base == NULL || base->values[position] == value) return base;
     uint32_t few[16], *values = few;
     if (to->shared_count > 16)
-        values = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, to->shared_count, sizeof *values,
-                             _Alignof(uint32_t));
+        values = WEFT__NEW(&world->memory, WEFT__MEMORY_OTHER, to->shared_count, *values);
     weft__tuple *tuple = NULL;
     if (values != NULL) {
         for (uint32_t i = 0; i < to->shared_count; i++) values[i] = base->values[i];
@@ -389,9 +386,7 @@ weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, 
     } else {
         weft__error_memory(world, "a tuple of shared values");
     }
-    if (values != few)
-        weft__free(&world->memory, WEFT__MEMORY_OTHER, values, to->shared_count, sizeof *values,
-                   _Alignof(uint32_t));
+    if (values != few) WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, values, to->shared_count);
     weft__tuple_release(world, base);
     return tuple;
 }
@@ -574,8 +569,7 @@ static void buckets_grow(weft_world *world, weft__archetype *from)
     uint32_t old_count = from->plan_mask + 1, grown = 4 * old_count;
     if (from->plan_count < PLANS_PER_BUCKET * old_count) return;
     weft__plan **old = from->plans,
-               **plans = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
-                                            sizeof *plans, _Alignof(weft__plan *));
+               **plans = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_METADATA, grown, *plans);
     if (plans == NULL) return;
     uint32_t allocated = bucket_count(from);
     from->plans = plans;
@@ -586,8 +580,7 @@ static void buckets_grow(weft_world *world, weft__archetype *from)
             plan->next = *bucket_of(from, plan->to);
             *bucket_of(from, plan->to) = plan;
         }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, allocated == 0 ? NULL : old, allocated,
-               sizeof *plans, _Alignof(weft__plan *));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, allocated == 0 ? NULL : old, allocated);
 }
 
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to)
@@ -627,15 +620,13 @@ static bool edges_grow(weft_world *world, weft__archetype *archetype)
     if (2 * (archetype->edge_count + 1) <= old_capacity) return true;
     uint32_t grown = old_capacity == 0 ? 4 : 2 * old_capacity;
     weft__edge *old = archetype->edges;
-    weft__edge *edges =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *edges, 8);
+    weft__edge *edges = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_METADATA, grown, *edges);
     if (edges == NULL) return false;
     archetype->edges = edges;
     archetype->edge_mask = grown - 1;
     for (uint32_t i = 0; i < old_capacity; i++)
         if (old[i].key != 0) *edge_slot(archetype, old[i].key) = old[i];
-    if (old_capacity != 0)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity, sizeof *edges, 8);
+    if (old_capacity != 0) WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity);
     return true;
 }
 
@@ -685,11 +676,11 @@ static void plans_fini(weft_world *world, weft__archetype *archetype)
                        _Alignof(weft__plan));
         }
     uint32_t buckets = bucket_count(archetype);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, buckets == 0 ? NULL : archetype->plans,
-               buckets, sizeof *archetype->plans, _Alignof(weft__plan *));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, buckets == 0 ? NULL : archetype->plans,
+               buckets);
     if (edge_capacity(archetype) != 0)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
-                   edge_capacity(archetype), sizeof *archetype->edges, 8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
+                   edge_capacity(archetype));
 }
 
 /* ---- the block of an archetype ---- */
@@ -847,8 +838,8 @@ static void archetype_fini(weft_world *world, weft__archetype *archetype)
     WEFT__LIST_FREE(&world->memory, WEFT__MEMORY_METADATA, &archetype->tuples);
     weft__table_free(&world->memory, WEFT__MEMORY_METADATA, &archetype->tuple_places);
     if (archetype->chunks != &archetype->first_chunk)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
-                   archetype->chunk_capacity, sizeof *archetype->chunks, 8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
+                   archetype->chunk_capacity);
 }
 
 /* ---- registry ---- */
@@ -896,18 +887,15 @@ static uint32_t id_free(const weft_world *world)
 static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
                                       uint32_t count)
 {
-    const weft__type **columns = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, count + 1,
-                                             sizeof *columns, _Alignof(weft__type *));
+    const weft__type **columns = WEFT__NEW(&world->memory, WEFT__MEMORY_OTHER, count + 1, *columns);
     if (columns == NULL || !ids_grow(world)) {
-        weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
-                   _Alignof(weft__type *));
+        WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1);
         weft__error_memory(world, "archetype");
         return NULL;
     }
     columns[0] = NULL;
     weft__archetype *archetype = archetype_make(world, components, count, columns);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
-               _Alignof(weft__type *));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1);
     if (archetype == NULL) return NULL;
     archetype->hash = hash;
     archetype->id = id_free(world) + 1;

@@ -257,9 +257,7 @@ static void run_free(weft_world *world, const weft__layout *layout, const weft__
 /* Memory of a chunk object: of a chunk that ended, or new; of jobs, which have no lines, always. */
 static weft__chunk *object_take(weft_world *world, bool is_private)
 {
-    if (is_private)
-        return weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof(weft__chunk),
-                           WEFT__LINE);
+    if (is_private) return WEFT__NEW(&world->memory, WEFT__MEMORY_METADATA, 1, weft__chunk);
     weft__chunk *chunk = world->chunks.ended;
     if (chunk == NULL) return weft__lines_take(&world->lines, &world->memory, sizeof *chunk);
     ASAN_UNPOISON_MEMORY_REGION(chunk, sizeof *chunk);
@@ -270,7 +268,7 @@ static weft__chunk *object_take(weft_world *world, bool is_private)
 static void object_give(weft_world *world, weft__chunk *chunk, bool is_private)
 {
     if (is_private) {
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, WEFT__LINE);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, chunk, 1);
         return;
     }
     chunk->room_next = world->chunks.ended;
@@ -320,20 +318,18 @@ static weft_result ids_grow(weft_world *world, uint32_t grown)
 {
     uint32_t old = world->chunks.capacity;
     weft__memory *memory = &world->memory;
-    uint64_t *ids =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, id_words(grown), sizeof *ids, 8);
-    weft__chunk **table =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    uint64_t *ids = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_METADATA, id_words(grown), *ids);
+    weft__chunk **table = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_METADATA, grown, *table);
     if (ids == NULL || table == NULL) {
-        weft__free(memory, WEFT__MEMORY_METADATA, ids, id_words(grown), sizeof *ids, 8);
-        weft__free(memory, WEFT__MEMORY_METADATA, table, grown, sizeof *table, 8);
+        WEFT__FREE(memory, WEFT__MEMORY_METADATA, ids, id_words(grown));
+        WEFT__FREE(memory, WEFT__MEMORY_METADATA, table, grown);
         return WEFT_OUT_OF_MEMORY;
     }
     ids[0] = 1; /* id 0 is null */
     if (old != 0) memcpy(table, world->chunks.at, old * sizeof *table);
     if (old != 0) memcpy(ids, world->chunks.ids, id_words(old) * sizeof *ids);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->chunks.ids, id_words(old), sizeof *ids, 8);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->chunks.at, old, sizeof *table, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_METADATA, world->chunks.ids, id_words(old));
+    WEFT__FREE(memory, WEFT__MEMORY_METADATA, world->chunks.at, old);
     world->chunks.ids = ids;
     world->chunks.at = table;
     world->chunks.capacity = grown;
@@ -399,11 +395,10 @@ weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
     if (end <= old) return WEFT_OK;
     if (end > WEFT__BERTH_LIMIT) return WEFT_LIMIT;
     while (grown < end) grown *= 2;
-    weft__berth *table =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    weft__berth *table = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_METADATA, grown, *table);
     if (table == NULL) return WEFT_OUT_OF_MEMORY;
     if (old != 0) memcpy(table, world->berths.at, world->berths.end * sizeof *table);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, old, sizeof *table, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, old);
     world->berths.at = table;
     world->berths.capacity = (uint32_t)grown;
     weft__column_maps_grow(world);
@@ -450,13 +445,11 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
     if (old - archetype->chunk_count >= count) return true;
     size_t grown = 2 * (size_t)old;
     while (grown < (size_t)archetype->chunk_count + count) grown *= 2;
-    weft__chunk **chunks =
-        weft__alloc(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *chunks, 8);
+    weft__chunk **chunks = WEFT__NEW(&world->memory, WEFT__MEMORY_METADATA, grown, *chunks);
     if (chunks == NULL) return false;
     memcpy(chunks, archetype->chunks, archetype->chunk_count * sizeof *chunks);
     if (archetype->chunks != &archetype->first_chunk)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks, old, sizeof *chunks,
-                   8);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks, old);
     archetype->chunks = chunks;
     archetype->chunk_capacity = (uint32_t)grown;
     return true;
@@ -658,13 +651,11 @@ void weft__chunks_fini(weft_world *world)
     weft__chunk_spares_free(world);
     for (uint32_t id = 1; id < world->chunks.end; id++)
         if (world->chunks.at[id] != NULL) chunk_end(world, world->chunks.at[id]);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.at, world->chunks.capacity,
-               sizeof *world->chunks.at, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, world->berths.capacity,
-               sizeof *world->berths.at, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, world->chunks.at, world->chunks.capacity);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, world->berths.capacity);
     weft__column_maps_fini(world);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.ids,
-               id_words(world->chunks.capacity), sizeof *world->chunks.ids, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, world->chunks.ids,
+               id_words(world->chunks.capacity));
 }
 
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version)
@@ -782,8 +773,7 @@ static void chunk_moved(weft_world *world, weft__chunk *chunk)
 
 static void growth_free(weft_world *world, weft__growth *growth)
 {
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, growth, 1, sizeof *growth,
-               _Alignof(weft__growth));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, growth, 1);
 }
 
 weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t count,
@@ -793,9 +783,8 @@ weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t co
     if (chunk == NULL || chunk->count != chunk->capacity) return NULL;
     uint32_t size_class = class_for(chunk, count);
     if (size_class == chunk->layout->size_class) return NULL;
-    weft__growth *growth = list != NULL ? weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1,
-                                                      sizeof(weft__growth), _Alignof(weft__growth))
-                                        : NULL;
+    weft__growth *growth =
+        list != NULL ? WEFT__NEW(&world->memory, WEFT__MEMORY_COMMANDS, 1, weft__growth) : NULL;
     if ((list != NULL && growth == NULL) ||
         !memory_grow(world, chunk, size_class, growth != NULL ? &growth->was : NULL)) {
         growth_free(world, growth);

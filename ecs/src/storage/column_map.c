@@ -51,11 +51,10 @@ static bool maps_reserve(weft_world *world, uint32_t component)
     if (component < maps_end(maps)) return true;
     uint32_t end = 2 * maps_end(maps);
     while (end <= component) end *= 2;
-    weft__column_map *many =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, end, sizeof *many, 8);
+    weft__column_map *many = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_METADATA, end, *many);
     if (many == NULL) return false;
     if (maps->end != 0) memcpy(many, maps->many, maps->end * sizeof *many);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end, sizeof *many, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end);
     maps->many = many;
     maps->end = end;
     return true;
@@ -179,7 +178,7 @@ void weft__column_maps_fini(weft_world *world)
     }
     if (maps->seen != NULL) os->unmap(os->user, maps->seen, WEFT__SEEN_BYTES);
     count_memory(world, -(int64_t)maps->count * maps->counted);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end, sizeof *maps->many, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end);
 }
 
 bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)

@@ -330,8 +330,7 @@ static bool required_make(weft_world *world, weft__type *type)
     uint32_t limit = required_limit(world, &type->desc);
     if (limit == 0) return true;
     type->required_capacity = limit;
-    type->required = weft__alloc(&world->memory, WEFT__MEMORY_TYPES, limit, sizeof(uint32_t),
-                                 _Alignof(uint32_t));
+    type->required = WEFT__NEW(&world->memory, WEFT__MEMORY_TYPES, limit, uint32_t);
     if (type->required == NULL) return false;
     for (uint32_t i = 0; i < type->desc.required_count; i++) {
         const weft__type *one = world->types.at[type->desc.required[i].id];
@@ -352,8 +351,7 @@ static void type_release(weft_world *world, weft__type *type)
 {
     if (type == NULL) return;
     weft__sparse_destroy(world, type->sparse);
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->required, type->required_capacity,
-               sizeof(uint32_t), _Alignof(uint32_t));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_TYPES, type->required, type->required_capacity);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1, resource_bytes(type), 64);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
                _Alignof(weft__type));

@@ -23,8 +23,7 @@ weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_
     if (result != WEFT_OK) return weft__error_limit(world, result, what);
     if (rows == 0) return WEFT_OK;
     ids->share_count = weft__directory_shares(&world->directory, ids->rows, NULL);
-    ids->shares = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, ids->share_count,
-                              sizeof *ids->shares, 4);
+    ids->shares = WEFT__NEW(&world->memory, WEFT__MEMORY_COMMANDS, ids->share_count, *ids->shares);
     if (ids->shares == NULL) return weft__error_memory(world, what);
     weft__directory_shares(&world->directory, ids->rows, ids->shares);
     return WEFT_OK;
@@ -32,8 +31,7 @@ weft_result weft__row_ids_prepare(weft__row_ids *ids, weft_world *world, uint64_
 
 void weft__row_ids_fini(weft__row_ids *ids)
 {
-    weft__free(&ids->world->memory, WEFT__MEMORY_COMMANDS, ids->shares, ids->share_count,
-               sizeof *ids->shares, 4);
+    WEFT__FREE(&ids->world->memory, WEFT__MEMORY_COMMANDS, ids->shares, ids->share_count);
 }
 
 static void share_fill(const weft__row_ids *ids, const weft__id_share *share)
@@ -251,8 +249,8 @@ static weft_result lists_take(linking *l)
     weft__memory *memory = &l->desc->world->memory;
     l->part_capacity = l->desc->count + l->spans.count;
     l->run_capacity += l->spans.count;
-    l->parts = weft__alloc(memory, WEFT__MEMORY_COMMANDS, l->part_capacity, sizeof *l->parts, 8);
-    l->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, l->run_capacity, sizeof *l->runs, 8);
+    l->parts = WEFT__NEW(memory, WEFT__MEMORY_COMMANDS, l->part_capacity, *l->parts);
+    l->runs = WEFT__NEW(memory, WEFT__MEMORY_COMMANDS, l->run_capacity, *l->runs);
     if (l->parts != NULL && l->runs != NULL) return WEFT_OK;
     return weft__error_memory(l->desc->world, "creation from jobs");
 }
@@ -260,9 +258,8 @@ static weft_result lists_take(linking *l)
 static void linking_fini(linking *l)
 {
     weft_world *world = l->desc->world;
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, l->parts, l->part_capacity, sizeof *l->parts,
-               8);
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, l->runs, l->run_capacity, sizeof *l->runs, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, l->parts, l->part_capacity);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, l->runs, l->run_capacity);
     weft__row_ids_fini(&l->ids);
     weft__spans_fini(world, &l->spans);
 }

@@ -30,8 +30,7 @@ static void slot_clear(const weft__sparse *sparse, weft_entity entity)
 /* The block of a handle's index is there. */
 static bool block_make(weft_world *world, weft__sparse *sparse, weft_entity entity)
 {
-    weft__entity_block *block =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof *block, 64);
+    weft__entity_block *block = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_METADATA, 1, *block);
     if (block == NULL) return false;
     sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] = block;
     sparse->block_count++;
@@ -49,8 +48,7 @@ static inline bool block_reserve(weft_world *world, weft__sparse *sparse, weft_e
 bool weft__sparse_create(weft_world *world, weft__type *type)
 {
     const weft_os *os = world->desc.os;
-    weft__sparse *sparse = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, sizeof *sparse,
-                                              _Alignof(weft__sparse));
+    weft__sparse *sparse = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_TYPES, 1, *sparse);
     if (sparse == NULL) return false;
     sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
     static weft__tuple without_room;
@@ -85,13 +83,11 @@ void weft__sparse_destroy(weft_world *world, weft__sparse *sparse)
     uint32_t first = world->directory.tag_bits / WEFT__BLOCK_SLOTS; /* of indices in handles */
     for (uint64_t i = first; sparse->block_count != 0; i++) {
         if (sparse->blocks[i] == NULL) continue;
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, sparse->blocks[i], 1,
-                   sizeof *sparse->blocks[i], 64);
+        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, sparse->blocks[i], 1);
         sparse->block_count--;
     }
     if (sparse->blocks != NULL) os->unmap(os->user, sparse->blocks, WEFT__SEEN_BYTES);
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, sparse, 1, sizeof *sparse,
-               _Alignof(weft__sparse));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_TYPES, sparse, 1);
 }
 
 /* The archetype of the type's rows is made, and in the order. */

@@ -775,15 +775,13 @@ typedef struct retarget {
 static void retargets_free(weft_world *world, retarget *list, uint32_t prepared, uint32_t count)
 {
     for (uint32_t i = 0; i < prepared; i++) weft__side_free(&world->memory, &list[i].side);
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, list, count, sizeof *list,
-               _Alignof(retarget));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_COMMANDS, list, count);
 }
 
 static retarget *retargets_make(weft_world *world, weft__chunk *const *chunks,
                                 weft__tuple *const *to, uint32_t count)
 {
-    retarget *list = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count, sizeof *list,
-                                        _Alignof(retarget));
+    retarget *list = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_COMMANDS, count, *list);
     if (list == NULL) return NULL;
     for (uint32_t i = 0; i < count; i++) {
         weft__archetype *from = chunks[i]->archetype, *target = to[i]->archetype;

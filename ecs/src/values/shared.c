@@ -421,9 +421,8 @@ static void type_free(weft__shared *shared, weft__shared_type *type)
                    type->alignment);
     weft__table_free(memory, WEFT__MEMORY_SHARED, &type->table);
     weft__free(memory, WEFT__MEMORY_SHARED, type->zero, 2, type->stride, type->alignment);
-    weft__free(memory, WEFT__MEMORY_SHARED, type->ranges, type->range_count, sizeof *type->ranges,
-               _Alignof(shared_range));
-    weft__free(memory, WEFT__MEMORY_SHARED, type, 1, sizeof *type, _Alignof(weft__shared_type));
+    WEFT__FREE(memory, WEFT__MEMORY_SHARED, type->ranges, type->range_count);
+    WEFT__FREE(memory, WEFT__MEMORY_SHARED, type, 1);
 }
 
 /* The fields that count, unless the type judges for itself or describes none. */
@@ -431,8 +430,7 @@ static bool ranges_create(weft__shared *shared, weft__shared_type *type)
 {
     const weft_component_desc *desc = type->desc;
     if (desc->field_count == 0 || desc->shared_equal != NULL || desc->size == 0) return true;
-    type->ranges = weft__alloc(shared->memory, WEFT__MEMORY_SHARED, desc->field_count,
-                               sizeof *type->ranges, _Alignof(shared_range));
+    type->ranges = WEFT__NEW(shared->memory, WEFT__MEMORY_SHARED, desc->field_count, *type->ranges);
     if (type->ranges == NULL) return false;
     type->range_count = desc->field_count;
     for (uint32_t i = 0; i < desc->field_count; i++) {
@@ -448,8 +446,7 @@ static bool ranges_create(weft__shared *shared, weft__shared_type *type)
 
 static weft__shared_type *type_create(weft__shared *shared, const weft_component_desc *desc)
 {
-    weft__shared_type *type = weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, 1,
-                                                 sizeof *type, _Alignof(weft__shared_type));
+    weft__shared_type *type = WEFT__NEW_ZEROED(shared->memory, WEFT__MEMORY_SHARED, 1, *type);
     if (type == NULL) return NULL;
     size_t alignment = desc->alignment == 0 ? 16 : desc->alignment;
     type->desc = desc;

@@ -80,7 +80,7 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
 static void world_free(weft_world *world)
 {
     weft__memory memory = world->memory;
-    weft__free(&memory, WEFT__MEMORY_OTHER, world->hook_error, 1, sizeof(weft_error), 8);
+    WEFT__FREE(&memory, WEFT__MEMORY_OTHER, world->hook_error, 1);
     weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, whole_bytes(world->desc.name),
                _Alignof(whole));
 }
@@ -310,8 +310,7 @@ weft_result weft_world_destroy(weft_world *world)
         extension->data = NULL;
     }
     weft__callback_errors_free(world);
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, world->front.runs, world->front.run_capacity,
-               sizeof *world->front.runs, 8);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_OTHER, world->front.runs, world->front.run_capacity);
     if (world->front.host.owns_pool)
         weft_job_pool_destroy(world->front.host.pool); /* pool_check_end took the world off it */
     else

@@ -109,8 +109,7 @@ weft_result weft_world_hook_add(weft_world *world, weft_world_hook *hook)
                                     "hook is NULL: give the address of a weft_world_hook that "
                                     "stays until it is removed");
     if (world->hook_error == NULL)
-        world->hook_error =
-            weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof(weft_error), 8);
+        world->hook_error = WEFT__NEW_ZEROED(&world->memory, WEFT__MEMORY_OTHER, 1, weft_error);
     if (world->hook_error == NULL) return weft__error_memory(world, "weft_world_hook_add");
     weft_world_hook **link = &world->front.hooks;
     while (*link != NULL && *link != hook) link = &(*link)->next;

@@ -62,6 +62,21 @@ void weft__memory_count_blocks(weft__memory *memory, weft__memory_category categ
 WEFT__DOOR void weft__free(weft__memory *memory, weft__memory_category category, void *block,
                            size_t count, size_t size, size_t alignment);
 
+/* Lines of 64 bytes, and what is made of them, lie at lines; all else at 16. */
+static inline size_t weft__alignment(size_t size)
+{
+    return size % 64 == 0 ? 64 : 16;
+}
+
+/* Memory for `count` of `what`, a value or a type, and back: size and alignment are of its type. */
+#define WEFT__NEW(memory, category, count, what)                                                   \
+    weft__alloc((memory), (category), (count), sizeof(what), weft__alignment(sizeof(what)))
+#define WEFT__NEW_ZEROED(memory, category, count, what)                                            \
+    weft__alloc_zeroed((memory), (category), (count), sizeof(what), weft__alignment(sizeof(what)))
+#define WEFT__FREE(memory, category, block, count)                                                 \
+    weft__free((memory), (category), (block), (count), sizeof *(block),                            \
+               weft__alignment(sizeof *(block)))
+
 /* Counts memory that was not taken through the hook (mapped chunks): `bytes` may be negative. */
 void weft__memory_count(weft__memory *memory, weft__memory_category category, int64_t bytes);
 uint64_t weft__memory_bytes(const weft__memory *memory, weft__memory_category category);

@@ -16,7 +16,7 @@ static bool resize(weft__memory *memory, weft__memory_category category, void *a
     void *old;
     memcpy(&old, array, sizeof old);
     void *block =
-        weft__realloc(memory, category, old, *capacity, room, size, weft__list_alignment(size));
+        weft__realloc(memory, category, old, *capacity, room, size, weft__alignment(size));
     if (block == NULL) return false;
     memcpy(array, &block, sizeof block);
     *capacity = room;

@@ -62,16 +62,10 @@ static inline bool weft__list_room(weft__memory *memory, weft__memory_category c
 void weft__list_trim(weft__memory *memory, weft__memory_category category, void *array,
                      uint32_t *capacity, uint32_t count, size_t size);
 
-/* Types on lines of their own, of 64 bytes, have sizes that are multiples of it. */
-static inline size_t weft__list_alignment(size_t size)
-{
-    return size % 64 == 0 ? 64 : 16;
-}
-
 static inline void weft__list_free(weft__memory *memory, weft__memory_category category, void *at,
                                    uint32_t capacity, size_t size)
 {
-    weft__free(memory, category, at, capacity, size, weft__list_alignment(size));
+    weft__free(memory, category, at, capacity, size, weft__alignment(size));
 }
 
 /* Elements up to `wanted` are zero and count. True. */

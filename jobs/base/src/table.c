@@ -21,7 +21,7 @@ bool weft__table_room(weft__memory *memory, weft__memory_category category, weft
     if (count <= table->capacity / 2) return true;
     if (count > UINT32_MAX / 4) return false;
     while (grown.capacity / 2 < count) grown.capacity *= 2;
-    grown.slots = weft__alloc_zeroed(memory, category, grown.capacity, sizeof *grown.slots, 8);
+    grown.slots = WEFT__NEW_ZEROED(memory, category, grown.capacity, *grown.slots);
     if (grown.slots == NULL) return false;
     for (uint32_t i = 0; i < table->capacity; i++)
         if (table->slots[i].number != 0)
@@ -53,6 +53,6 @@ void weft__table_clear(weft__table *table)
 
 void weft__table_free(weft__memory *memory, weft__memory_category category, weft__table *table)
 {
-    weft__free(memory, category, table->slots, table->capacity, sizeof *table->slots, 8);
+    WEFT__FREE(memory, category, table->slots, table->capacity);
     *table = (weft__table){0};
 }

@@ -127,8 +127,8 @@ weft_result weft_grid_create(const weft_grid_desc *desc, weft_grid **out)
     *grid = fresh;
     grid->cell_begin = weft__alloc_zeroed(&grid->memory, WEFT__MEMORY_OTHER,
                                           (size_t)grid->cell_count + 1, sizeof(uint32_t), 64);
-    grid->range_end = weft__alloc(&grid->memory, WEFT__MEMORY_OTHER, GRID_MAX_BLOCKS,
-                                  sizeof *grid->range_end, 64);
+    grid->range_end =
+        WEFT__NEW(&grid->memory, WEFT__MEMORY_OTHER, GRID_MAX_BLOCKS, *grid->range_end);
     if (!grid->cell_begin || !grid->range_end) {
         weft_grid_destroy(grid);
         return WEFT_OUT_OF_MEMORY;
@@ -143,9 +143,8 @@ void weft_grid_destroy(weft_grid *grid)
     weft__memory *memory = &grid->memory;
     grid_points_free(grid);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->cell_begin, (size_t)grid->cell_count + 1,
-               sizeof(uint32_t), 64);
-    weft__free(memory, WEFT__MEMORY_OTHER, grid->range_end, GRID_MAX_BLOCKS,
-               sizeof *grid->range_end, 64);
+               sizeof *grid->cell_begin, 64);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, grid->range_end, GRID_MAX_BLOCKS);
     weft__memory last = *memory;
     weft__free(&last, WEFT__MEMORY_OTHER, grid, 1, sizeof *grid, 64);
 }

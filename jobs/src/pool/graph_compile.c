@@ -143,8 +143,8 @@ static bool has_costs(const weft_job_graph_desc *desc)
 static bool rank_by_cost(compilation *work, weft__memory *memory)
 {
     uint32_t count = work->desc->node_count;
-    weighted *nodes = weft__alloc(memory, WEFT__MEMORY_JOBS, count, sizeof *nodes, 8);
-    uint64_t *height = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, count, sizeof *height, 8);
+    weighted *nodes = WEFT__NEW(memory, WEFT__MEMORY_JOBS, count, *nodes);
+    uint64_t *height = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, count, *height);
     bool is_made = nodes != NULL && height != NULL;
     for (uint32_t k = count; is_made && k-- > 0;) {
         uint32_t node = work->order[k];
@@ -156,8 +156,8 @@ static bool rank_by_cost(compilation *work, weft__memory *memory)
     }
     if (is_made) qsort(nodes, count, sizeof *nodes, compare_weighted);
     for (uint32_t i = 0; is_made && i < count; i++) work->rank[nodes[i].node] = i;
-    weft__free(memory, WEFT__MEMORY_JOBS, nodes, count, sizeof *nodes, 8);
-    weft__free(memory, WEFT__MEMORY_JOBS, height, count, sizeof *height, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, nodes, count);
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, height, count);
     return is_made;
 }
 
@@ -174,15 +174,14 @@ static void free_graph(weft_job_graph *graph)
     free_words(memory, graph->x_poisoned, nodes);
     weft__free(memory, WEFT__MEMORY_JOBS, graph->x_ready, weft__graph_word_count(graph),
                sizeof *graph->x_ready, 64);
-    weft__free(memory, WEFT__MEMORY_JOBS, graph->on_caller, weft__graph_word_count(graph),
-               sizeof *graph->on_caller, 8);
-    weft__free(memory, WEFT__MEMORY_JOBS, graph, 1, sizeof *graph, 64);
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, graph->on_caller, weft__graph_word_count(graph));
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, graph, 1);
 }
 
 static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_desc *desc)
 {
     weft__memory *memory = &pool->memory;
-    weft_job_graph *graph = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, 1, sizeof *graph, 64);
+    weft_job_graph *graph = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, 1, *graph);
     if (graph == NULL) return NULL;
     size_t nodes = graph->node_count = desc->node_count;
     graph->edge_count = desc->edge_count;
@@ -197,8 +196,8 @@ static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_des
     graph->x_poisoned = alloc_words(memory, nodes);
     graph->x_ready = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
                                         sizeof *graph->x_ready, 64);
-    graph->on_caller = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
-                                          sizeof *graph->on_caller, 8);
+    graph->on_caller = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
+                                        *graph->on_caller);
     if (graph->nodes != NULL && graph->number != NULL && graph->first != NULL &&
         graph->successors != NULL && graph->indegree != NULL && graph->x_arrived != NULL &&
         graph->x_poisoned != NULL && graph->x_ready != NULL && graph->on_caller != NULL)

@@ -76,7 +76,7 @@ static void give_number(weft__guests *guests, uint32_t number)
 
 static guest *make(weft_job_pool *pool, uint32_t number)
 {
-    guest *made = weft__alloc_zeroed(&pool->memory, WEFT__MEMORY_JOBS, 1, sizeof *made, 64);
+    guest *made = WEFT__NEW_ZEROED(&pool->memory, WEFT__MEMORY_JOBS, 1, *made);
     if (made == NULL) return NULL;
     weft_job_context *context = &made->context;
     context->pool = pool;
@@ -95,7 +95,7 @@ static guest *make(weft_job_pool *pool, uint32_t number)
     context->head.is_observed = events != 0;
     if (events > WEFT__GUEST_EVENTS) events = WEFT__GUEST_EVENTS;
     if (weft__trace_init(&context->trace, &pool->memory, events) != WEFT_OK) {
-        weft__free(&pool->memory, WEFT__MEMORY_JOBS, made, 1, sizeof *made, 64);
+        WEFT__FREE(&pool->memory, WEFT__MEMORY_JOBS, made, 1);
         return NULL;
     }
     at_store_rel(&pool->guests.x_guests[number], (void *)made); /* H2 */
@@ -163,6 +163,6 @@ void weft__guests_free(weft_job_pool *pool)
     for (uint32_t i = 0; i < WEFT__GUESTS_MAX; i++) {
         guest *old = at_plain(&pool->guests.x_guests[i]);
         if (old != NULL) weft__trace_fini(&old->context.trace, &pool->memory);
-        weft__free(&pool->memory, WEFT__MEMORY_JOBS, old, 1, sizeof *old, 64);
+        WEFT__FREE(&pool->memory, WEFT__MEMORY_JOBS, old, 1);
     }
 }

@@ -105,7 +105,7 @@ static weft_job_pool *alloc_pool(const weft_job_pool_desc *desc, weft_result *re
     *result = weft__memory_init(&memory, &desc->allocator);
     if (*result != WEFT_OK) return NULL;
     *result = WEFT_OUT_OF_MEMORY;
-    weft_job_pool *pool = weft__alloc_zeroed(&memory, WEFT__MEMORY_JOBS, 1, sizeof *pool, 64);
+    weft_job_pool *pool = WEFT__NEW_ZEROED(&memory, WEFT__MEMORY_JOBS, 1, *pool);
     if (pool == NULL) return NULL;
     pool->memory = memory;
     return pool;
@@ -120,7 +120,7 @@ static void free_pool(weft_job_pool *pool)
             weft__trace_fini(&pool->workers[i].trace, &memory);
     weft__pool_unmap(pool);
     if (pool->loops.loops != NULL) weft__loop_table_fini(&pool->loops, &memory);
-    weft__free(&memory, WEFT__MEMORY_JOBS, pool, 1, sizeof *pool, 64);
+    WEFT__FREE(&memory, WEFT__MEMORY_JOBS, pool, 1);
 }
 
 static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t trace_capacity)

@@ -18,11 +18,9 @@ weft_result weft__loop_table_init(weft__loop_table *table, weft__memory *memory,
                                   uint32_t worker_count)
 {
     *table = (weft__loop_table){.worker_count = worker_count};
-    table->loops =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, WEFT__LOOPS_MAX, sizeof *table->loops, 64);
-    table->ranges =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, (size_t)WEFT__LOOPS_MAX * worker_count,
-                           sizeof *table->ranges, 64);
+    table->loops = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, WEFT__LOOPS_MAX, *table->loops);
+    table->ranges = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS,
+                                     (size_t)WEFT__LOOPS_MAX * worker_count, *table->ranges);
     if (table->loops == NULL || table->ranges == NULL) {
         weft__loop_table_fini(table, memory);
         return WEFT_OUT_OF_MEMORY;
@@ -38,9 +36,9 @@ weft_result weft__loop_table_init(weft__loop_table *table, weft__memory *memory,
 
 void weft__loop_table_fini(weft__loop_table *table, weft__memory *memory)
 {
-    weft__free(memory, WEFT__MEMORY_JOBS, table->loops, WEFT__LOOPS_MAX, sizeof *table->loops, 64);
-    weft__free(memory, WEFT__MEMORY_JOBS, table->ranges,
-               (size_t)WEFT__LOOPS_MAX * table->worker_count, sizeof *table->ranges, 64);
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, table->loops, WEFT__LOOPS_MAX);
+    WEFT__FREE(memory, WEFT__MEMORY_JOBS, table->ranges,
+               (size_t)WEFT__LOOPS_MAX * table->worker_count);
     *table = (weft__loop_table){0};
 }
 

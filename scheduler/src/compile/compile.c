@@ -55,8 +55,7 @@ static void fail(weft__scheduler *scheduler, weft__system_list *list, weft_resul
 static weft__system_list *list_of(weft__scheduler *scheduler)
 {
     if (scheduler->system_list != NULL || folder() == NULL) return scheduler->system_list;
-    weft__system_list *list =
-        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *list, 8);
+    weft__system_list *list = WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, *list);
     if (list == NULL) return NULL;
     scheduler->system_list = list;
     list->files = weft__os_files_of(weft__world_desc(scheduler->world)->os);
@@ -89,7 +88,7 @@ void weft__system_list_close(weft__scheduler *scheduler)
     weft__system_list *list = scheduler->system_list;
     if (list == NULL) return;
     if (list->is_open) list->files->close(list->files->user, list->file);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, list, 1, sizeof *list, 8);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, list, 1);
 }
 
 /* ---- the order of effect ----

@@ -377,7 +377,7 @@ static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__task_p
 {
     weft__memory *memory = scheduler->memory;
     weft_job_graph_node *nodes =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, plan->task_count, sizeof *nodes, 8);
+        WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, plan->task_count, *nodes);
     if (nodes == NULL) return NULL;
     for (uint32_t i = 0; i < plan->task_count; i++) {
         weft__task *task = &plan->tasks[i];
@@ -395,7 +395,7 @@ static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__task_p
                                       .is_shared = true};
     weft_job_graph *graph = NULL;
     weft_job_graph_create(weft__front(scheduler->world)->host.pool, &desc, &graph);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, nodes, plan->task_count, sizeof *nodes, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, nodes, plan->task_count);
     return graph;
 }
 

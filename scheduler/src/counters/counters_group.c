@@ -644,9 +644,8 @@ static void replace(weft__memory *memory, weft__counters *counters, uint32_t cap
         for (uint32_t k = 0; k < old; k++)
             counts[(size_t)i * capacity + k] = counters->counts[(size_t)i * old + k];
     for (uint32_t k = 0; k < old; k++) tracks[k] = counters->tracks[k];
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, counters->counts, (size_t)workers * old,
-               sizeof *counts, 64);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, counters->tracks, old, sizeof *tracks, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, counters->counts, (size_t)workers * old);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, counters->tracks, old);
     counters->counts = counts;
     counters->tracks = tracks;
     counters->capacity = capacity;
@@ -657,16 +656,14 @@ static bool grow(weft__scheduler *scheduler, weft__counters *counters)
     weft__memory *memory = scheduler->memory;
     uint32_t capacity = scheduler->system_capacity;
     size_t count = (size_t)counters->worker_count * capacity;
-    weft__counts *counts =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof *counts, 64);
-    weft__counter_track *tracks =
-        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, capacity, sizeof *tracks, 8);
+    weft__counts *counts = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, count, *counts);
+    weft__counter_track *tracks = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, capacity, *tracks);
     if (counts != NULL && tracks != NULL) {
         replace(memory, counters, capacity, counts, tracks);
         return true;
     }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, counts, count, sizeof *counts, 64);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, tracks, capacity, sizeof *tracks, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, counts, count);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, tracks, capacity);
     return false;
 }
 
@@ -685,10 +682,9 @@ void weft__counters_free(weft__scheduler *scheduler)
     weft__memory *memory = scheduler->memory;
     for (uint32_t i = 0; i < counters->worker_count; i++)
         close_group(counters->perf, &counters->groups[i]);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, counters->counts,
-               (size_t)counters->worker_count * counters->capacity, sizeof *counters->counts, 64);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, counters->tracks, counters->capacity,
-               sizeof *counters->tracks, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, counters->counts,
+               (size_t)counters->worker_count * counters->capacity);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, counters->tracks, counters->capacity);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, counters, 1, bytes_of(counters->worker_count), 64);
     scheduler->counters = NULL;
 }

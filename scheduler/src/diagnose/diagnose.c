@@ -632,8 +632,7 @@ void weft__diagnose_end(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
         count += scheduler->workers[i].far_writes.count;
     if (count == 0) return;
-    weft__far_write *all =
-        weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, sizeof *all, 8);
+    weft__far_write *all = WEFT__NEW(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, *all);
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
         for (uint32_t k = 0; all != NULL && k < worker->far_writes.count; k++)
@@ -642,7 +641,7 @@ void weft__diagnose_end(weft__scheduler *scheduler)
     }
     if (all == NULL) return;
     compare_all(scheduler, all, count);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, all, count, sizeof *all, 8);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, all, count);
 }
 
 void weft__diagnose_free(weft__scheduler *scheduler)
@@ -699,8 +698,8 @@ void weft__watch_init(weft__system *system)
 {
     const weft__query *query = system->context.query;
     if (!WEFT_IS_CHECKED || query == NULL) return;
-    system->guard_modes = weft__alloc(system->scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                      query->term_count, sizeof system->guard_modes[0], 8);
+    system->guard_modes = WEFT__NEW(system->scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                    query->term_count, system->guard_modes[0]);
     for (uint32_t i = 0; i < query->term_count && system->guard_modes != NULL; i++)
         system->guard_modes[i] = (uint8_t)mode_of(system, &query->terms[i]);
 }
@@ -709,8 +708,8 @@ void weft__watch_fini(weft__system *system)
 {
     const weft__query *query = system->context.query;
     if (system->guard_modes == NULL) return;
-    weft__free(system->scheduler->memory, WEFT__MEMORY_SYSTEMS, system->guard_modes,
-               query->term_count, sizeof system->guard_modes[0], 8);
+    WEFT__FREE(system->scheduler->memory, WEFT__MEMORY_SYSTEMS, system->guard_modes,
+               query->term_count);
     system->guard_modes = NULL;
 }
 

@@ -705,16 +705,14 @@ static void observers_free(weft__scheduler *scheduler)
     weft__memory *memory = scheduler->memory;
     if (observers == NULL) return;
     for (uint32_t i = 0; i < observers->all.count; i++)
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->all.at[i], 1,
-                   sizeof *observers->all.at[i], 8);
+        WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, observers->all.at[i], 1);
     for (uint32_t i = 0; i < observers->watches.count; i++) {
         observer_watch_fini(observers->watches.at[i]);
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches.at[i], 1,
-                   sizeof *observers->watches.at[i], 8);
+        WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, observers->watches.at[i], 1);
     }
     WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &observers->all);
     WEFT__LIST_FREE(memory, WEFT__MEMORY_SYSTEMS, &observers->watches);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers, 1, sizeof *observers, 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, observers, 1);
     scheduler->observers = NULL;
 }
 
@@ -812,7 +810,7 @@ static void watch_release(weft__scheduler *scheduler, observer_watch *watch)
     memmove(observers->watches.at + i, observers->watches.at + i + 1,
             (observers->watches.count - i) * sizeof observers->watches.at[0]);
     observer_watch_fini(watch);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, watch, 1, sizeof *watch, 8);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, watch, 1);
 }
 
 /* The watch of a component (0: all entities), with one user more. NULL: no memory. */
@@ -827,8 +825,7 @@ static observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t compone
     if (!WEFT__LIST_ROOM(scheduler->memory, WEFT__MEMORY_SYSTEMS, &observers->watches,
                          observers->watches.count + 1))
         return NULL;
-    observer_watch *watch =
-        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *watch, 8);
+    observer_watch *watch = WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, *watch);
     if (watch == NULL) return NULL;
     *watch = (observer_watch){.world = scheduler->world, .component = component, .users = 1};
     watch->diff =
@@ -888,7 +885,7 @@ static weft__observer *observer_make(weft__scheduler *scheduler, const weft_obse
                          observers->all.count + 1))
         return NULL;
     weft__observer *observer =
-        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *observer, 8);
+        WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, *observer);
     if (observer == NULL) return NULL;
     observer->desc = *desc;
     memcpy(observer->name, desc->name, strlen(desc->name) + 1);
@@ -897,7 +894,7 @@ static weft__observer *observer_make(weft__scheduler *scheduler, const weft_obse
         observer->watch->change_users += desc->on == WEFT_ON_CHANGED;
         return observer;
     }
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1);
     return NULL;
 }
 
@@ -910,8 +907,8 @@ weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL) return none;
     if (scheduler->observers == NULL)
-        scheduler->observers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
-                                                  sizeof(weft__observers), 8);
+        scheduler->observers =
+            WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, weft__observers);
     scheduler->observers_free = observers_free;
     scheduler->observers_json = observers_json;
     weft__observers *observers = scheduler->observers;
@@ -952,7 +949,7 @@ weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
     observers->all.count--;
     memmove(observers->all.at + i, observers->all.at + i + 1,
             (observers->all.count - i) * sizeof observers->all.at[0]);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1);
     return WEFT_OK;
 }
 

@@ -64,7 +64,7 @@ static weft_result sorting_init(sorting *s, const weft__ordering *graph, weft__m
     uint32_t nodes = graph->node_count;
     *s = (sorting){.graph = graph, .random = graph->shuffle_seed};
     s->words = (size_t)nodes * 3 + 1 + graph->edge_count;
-    s->block = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, s->words, sizeof(uint32_t), 8);
+    s->block = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, s->words, uint32_t);
     if (s->block == NULL) return WEFT_OUT_OF_MEMORY;
     s->first = s->block;
     s->waiting = s->first + nodes + 1;
@@ -183,7 +183,7 @@ weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memor
         find_cycle(&s, out, cycle_length);
         result = WEFT_CYCLE;
     }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, s.block, s.words, sizeof(uint32_t), 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, s.block, s.words);
     return result;
 }
 
@@ -862,8 +862,8 @@ weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *
     size_t components = (size_t)input->component_limit + 1;
     size_t words = 3 * (size_t)nodes + input->gate_count + 1;
     hoisting h = {.input = input};
-    h.uses = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, components, sizeof h.uses[0], 8);
-    h.segment_of = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, words, sizeof(uint32_t), 8);
+    h.uses = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, components, h.uses[0]);
+    h.segment_of = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, words, uint32_t);
     bool is_made = h.uses != NULL && h.segment_of != NULL;
     if (is_made) {
         h.recorders = h.segment_of + nodes;
@@ -871,7 +871,7 @@ weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *
         for (uint32_t i = 0; i < nodes; i++) place_node(&h, i);
         list_by_segment(&h, h.gates + input->gate_count, order);
     }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, h.uses, components, sizeof h.uses[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, h.segment_of, words, sizeof(uint32_t), 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, h.uses, components);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, h.segment_of, words);
     return is_made ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }

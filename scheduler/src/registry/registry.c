@@ -121,22 +121,18 @@ weft_result weft__slot_reserve(weft__scheduler *scheduler, uint32_t *slot)
     uint32_t old = scheduler->system_capacity, capacity = old == 0 ? 16 : old * 2;
     if (old >= WEFT__SLOT_LIMIT) return WEFT_LIMIT;
     if (capacity > WEFT__SLOT_LIMIT) capacity = WEFT__SLOT_LIMIT;
-    uint32_t *generations = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, NULL, 0,
-                                          capacity, sizeof *generations, 8);
-    weft__system **systems =
-        generations == NULL ? NULL
-                            : weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                            scheduler->systems, old, capacity, sizeof *systems, 8);
-    if (systems == NULL) {
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, generations, capacity,
-                   sizeof *generations, 8);
+    weft__memory *memory = scheduler->memory;
+    uint32_t *generations = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, capacity, *generations);
+    weft__system **systems = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, capacity, *systems);
+    if (generations == NULL || systems == NULL) {
+        WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, generations, capacity);
+        WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, systems, capacity);
         return WEFT_OUT_OF_MEMORY;
     }
-    memset(generations, 0, capacity * sizeof *generations);
     if (old != 0) memcpy(generations, scheduler->generations, old * sizeof *generations);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, old,
-               sizeof *generations, 8);
-    memset(systems + old, 0, (capacity - old) * sizeof *systems);
+    if (old != 0) memcpy(systems, scheduler->systems, old * sizeof *systems);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, old);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, old);
     scheduler->systems = systems;
     scheduler->generations = generations;
     scheduler->system_capacity = capacity;

@@ -12,6 +12,7 @@
 #include "dispatch.h"
 #include "heap.h"
 #include "invariant.h"
+#include "pile.h"
 #include "registry.h"
 #include "scheduler_state.h"
 #include "text.h"
@@ -28,11 +29,12 @@ typedef enum decided_by {
     WEFT__DECIDED_BY_REGISTRATION /* no order leads from one to the other */
 } decided_by;
 
-/* The shortest ways of orders from one system to all others. Owner: the caller, who frees it.
+/* The shortest ways of orders from one system to all others. Owner: the caller, who frees `pile`.
  *   edges: pairs of places, sorted by `before`; node order_nodes[place] has this place
  *   previous[place] == WEFT__NONE: not reached, or the source */
 typedef struct weft__orders {
     const weft__scheduler *scheduler;
+    weft__pile pile;
     weft__order_edge *edges;
     uint32_t *places;   /* [node] */
     uint32_t *previous; /* [place] */
@@ -76,43 +78,22 @@ static int compare_edges(const void *left, const void *right)
     return a->after < b->after ? -1 : a->after > b->after;
 }
 
-static void *take(const weft__scheduler *scheduler, uint32_t count, size_t bytes)
-{
-    return weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, (size_t)count + 1, bytes, 8);
-}
-
-static void give(const weft__scheduler *scheduler, void *block, uint32_t count, size_t bytes)
-{
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, block, (size_t)count + 1, bytes, 8);
-}
-
 static bool orders_init(weft__orders *orders, const weft__scheduler *scheduler)
 {
     const weft__order_graph *graph = &scheduler->order_graph;
-    *orders = (weft__orders){.scheduler = scheduler};
-    orders->edges = take(scheduler, graph->edge_count, sizeof orders->edges[0]);
-    orders->places = take(scheduler, graph->node_count, sizeof orders->places[0]);
-    orders->previous = take(scheduler, graph->node_count, sizeof orders->previous[0]);
-    orders->lengths = take(scheduler, graph->node_count, sizeof orders->lengths[0]);
-    if (orders->edges == NULL || orders->places == NULL || orders->previous == NULL ||
-        orders->lengths == NULL)
-        return false;
+    weft__pile *pile = &orders->pile;
+    *orders = (weft__orders){scheduler, {scheduler->memory, WEFT__MEMORY_SYSTEMS}};
+    orders->edges = weft__pile_take(pile, graph->edge_count, sizeof orders->edges[0]);
+    orders->places = weft__pile_take(pile, graph->node_count, sizeof orders->places[0]);
+    orders->previous = weft__pile_take(pile, graph->node_count, sizeof orders->previous[0]);
+    orders->lengths = weft__pile_take(pile, graph->node_count, sizeof orders->lengths[0]);
+    if (pile->is_refused) return false;
     for (uint32_t i = 0; i < graph->node_count; i++) orders->places[graph->nodes[i]] = i;
     for (uint32_t i = 0; i < graph->edge_count; i++)
         orders->edges[i] = (weft__order_edge){orders->places[graph->edges[i].before],
                                               orders->places[graph->edges[i].after]};
     qsort(orders->edges, graph->edge_count, sizeof orders->edges[0], compare_edges);
     return true;
-}
-
-static void orders_free(weft__orders *orders)
-{
-    const weft__scheduler *scheduler = orders->scheduler;
-    const weft__order_graph *graph = &scheduler->order_graph;
-    give(scheduler, orders->edges, graph->edge_count, sizeof orders->edges[0]);
-    give(scheduler, orders->places, graph->node_count, sizeof orders->places[0]);
-    give(scheduler, orders->previous, graph->node_count, sizeof orders->previous[0]);
-    give(scheduler, orders->lengths, graph->node_count, sizeof orders->lengths[0]);
 }
 
 static uint32_t place_of(const weft__orders *orders, const weft__system *system)
@@ -515,8 +496,8 @@ static bool find_chain(const weft__scheduler *scheduler, uint32_t from, uint32_t
  * memory to look for one. */
 static bool add_chain(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to)
 {
-    step_back *found = weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                   scheduler->ordered_count, sizeof *found, _Alignof(step_back));
+    weft__pile pile = {scheduler->memory, WEFT__MEMORY_SYSTEMS};
+    step_back *found = weft__pile_take(&pile, scheduler->ordered_count, sizeof *found);
     bool is_found = found != NULL && find_chain(scheduler, from, to, found);
     if (is_found)
         weft__text_add(t, "their own data do not collide, but '%s'", scheduler->ordered[to]->name);
@@ -525,8 +506,7 @@ static bool add_chain(weft__text *t, const weft__scheduler *scheduler, uint32_t 
                        scheduler->ordered[found[at].from]->name,
                        link_between(scheduler, found[at].from, at));
     if (is_found) weft__text_add(t, "\n");
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, found, scheduler->ordered_count,
-               sizeof *found, _Alignof(step_back));
+    weft__pile_free(&pile);
     return is_found;
 }
 
@@ -560,7 +540,7 @@ static void add_decided(weft__text *t, const weft__scheduler *scheduler, const w
     else
         weft__text_add(t, "no memory for what decides who is first");
     weft__text_add(t, "\n");
-    orders_free(&orders);
+    weft__pile_free(&orders.pile);
 }
 
 /* Whether `b`, at a later position, may run while the background system `a` does. */
@@ -707,14 +687,15 @@ size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
                 weft__text_add(&t, "%s %s %s\n", a->name, b->name,
                                weft__type_name(scheduler->world, component));
         }
-    orders_free(&orders);
+    weft__pile_free(&orders.pile);
     return t.length;
 }
 
 /* ---- chains of tasks: what the last step waited for, from the times of the last run ---- */
 
-/* The longest chains of a graph that ran, from their ends. Owner: the caller, on its stack. */
+/* The longest chains of a graph that ran, from their ends. Owner: the caller, who frees `pile`. */
 typedef struct chain {
+    weft__pile pile;
     uint64_t *until;    /* [task] ns of the longest chain up to its end */
     uint32_t *previous; /* [task] in that chain; WEFT__NONE: it begins there */
     uint32_t last;      /* of the longest one; WEFT__NONE: nothing ran */
@@ -722,12 +703,11 @@ typedef struct chain {
 
 static bool chain_find(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *out)
 {
-    weft__memory *memory = scheduler->memory;
     uint32_t count = plan->task_count, edge = 0;
-    *out = (chain){.last = WEFT__NONE};
-    out->until = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint64_t), 8);
-    out->previous = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count, sizeof(uint32_t), 8);
-    if (out->until == NULL || out->previous == NULL) return false;
+    *out = (chain){{scheduler->memory, WEFT__MEMORY_SYSTEMS}, .last = WEFT__NONE};
+    out->until = weft__pile_take(&out->pile, count, sizeof out->until[0]);
+    out->previous = weft__pile_take(&out->pile, count, sizeof out->previous[0]);
+    if (out->pile.is_refused) return false;
     for (uint32_t t = 0; t < count; t++) { /* edges ascend by their second task */
         out->previous[t] = WEFT__NONE;
         for (; edge < plan->edge_count && plan->edges[edge][1] == t; edge++) {
@@ -742,13 +722,6 @@ static bool chain_find(const weft__scheduler *scheduler, const weft__task_plan *
             out->last = t;
     }
     return true;
-}
-
-static void chain_free(const weft__scheduler *scheduler, const weft__task_plan *plan, chain *c)
-{
-    uint32_t count = plan->task_count;
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->until, count, sizeof(uint64_t), 8);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, c->previous, count, sizeof(uint32_t), 8);
 }
 
 /* Turns the links of the chain that ends with `last` round; returns its first task. */
@@ -769,7 +742,7 @@ static uint64_t longest_chain(const weft__scheduler *scheduler, const weft__task
     chain c;
     bool is_found = chain_find(scheduler, plan, &c);
     uint64_t longest = is_found && c.last != WEFT__NONE ? c.until[c.last] : 0;
-    chain_free(scheduler, plan, &c);
+    weft__pile_free(&c.pile);
     return longest;
 }
 
@@ -836,7 +809,7 @@ static void add_graph(weft__text *t, const weft__scheduler *scheduler, const wef
         for (uint32_t at = chain_turn(&c, c.last); at != WEFT__NONE; at = c.previous[at])
             add_task(t, &plan->tasks[at]);
     }
-    chain_free(scheduler, plan, &c);
+    weft__pile_free(&c.pile);
 }
 
 static void add_stage(weft__text *t, const weft__scheduler *scheduler, const weft__stage *stage)
@@ -919,7 +892,7 @@ static void add_chain_before(weft__text *t, const weft__scheduler *scheduler,
         for (uint32_t at = chain_turn(&c, own); at != own; at = c.previous[at])
             add_task(t, &plan->tasks[at]);
     }
-    chain_free(scheduler, plan, &c);
+    weft__pile_free(&c.pile);
 }
 
 /* Segments run one after the other. */
@@ -1085,7 +1058,7 @@ static void json_edges(weft__text *t, const weft__scheduler *scheduler)
             if (edge.kind == WEFT__EDGE_ACCESS) json_access(t, scheduler, from, to, &edge);
             weft__text_add(t, "}");
         }
-    orders_free(&orders);
+    weft__pile_free(&orders.pile);
 }
 
 static void json_systems(weft__text *t, const weft__scheduler *scheduler)

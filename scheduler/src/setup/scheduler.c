@@ -222,19 +222,15 @@ static void scheduler_destroy(void *data)
         weft__recorder_fini(&worker->commands);
         weft__loops_free(&worker->loops);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->tallies, scheduler->tally_capacity,
-                   sizeof worker->tallies[0], 64);
+                   sizeof *worker->tallies, 64);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
-                   sizeof worker->mask[0], 64);
+                   sizeof *worker->mask, 64);
     }
     weft__diagnose_free(scheduler);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, scheduler->worker_count,
-               sizeof scheduler->workers[0], 64);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, scheduler->worker_count,
-               sizeof scheduler->recorders[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, scheduler->system_capacity,
-               sizeof scheduler->systems[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity,
-               sizeof scheduler->generations[0], 8);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, scheduler->worker_count);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, scheduler->worker_count);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, scheduler->system_capacity);
+    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity);
     for (uint32_t i = 0; i < scheduler->group_count; i++)
         lists_free(memory, &scheduler->groups[i].lists);
     weft__list_free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
@@ -246,15 +242,13 @@ static weft_result make_workers(weft__scheduler *scheduler)
 {
     weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
     uint32_t count = pool == NULL ? 1 : weft_job_pool_worker_count(pool);
-    scheduler->workers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
-                                            sizeof scheduler->workers[0], 64);
-    scheduler->recorders = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
-                                              sizeof scheduler->recorders[0], 8);
+    scheduler->workers =
+        WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, scheduler->workers[0]);
+    scheduler->recorders =
+        WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, scheduler->recorders[0]);
     if (scheduler->workers == NULL || scheduler->recorders == NULL) {
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, count,
-                   sizeof scheduler->workers[0], 64);
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, count,
-                   sizeof scheduler->recorders[0], 8);
+        WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, count);
+        WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, count);
         return WEFT_OUT_OF_MEMORY;
     }
     scheduler->worker_count = count;
