@@ -33,7 +33,9 @@ static void bed_init(bed *b)
 
 static void bed_hoist(bed *b)
 {
-    CHECK_OK(weft__staging_hoist(&b->input, &b->memory, b->order));
+    weft__pile pile = {&b->memory, WEFT__MEMORY_SYSTEMS};
+    CHECK_OK(weft__staging_hoist(&b->input, &pile, b->order));
+    weft__pile_free(&pile);
     CHECK_U64(weft__memory_bytes(&b->memory, WEFT__MEMORY_SYSTEMS), 0);
 }
 

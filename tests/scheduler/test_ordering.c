@@ -14,7 +14,9 @@ static weft_result sort(const weft__order_edge *edges, uint32_t edge_count, uint
     static const uint32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
     CHECK_OK(weft__memory_init(&memory, NULL));
     weft__ordering graph = {nodes, ranks, edges, edge_count, seed};
-    weft_result result = weft__ordering_sort(&graph, &memory, out, length);
+    weft__pile pile = {&memory, WEFT__MEMORY_SYSTEMS};
+    weft_result result = weft__ordering_sort(&graph, &pile, out, length);
+    weft__pile_free(&pile);
     CHECK_U64(weft__memory_bytes(&memory, WEFT__MEMORY_SYSTEMS), 0);
     return result;
 }

@@ -23,6 +23,7 @@ typedef struct fake {
     uint32_t mentions[LIMIT][8];
     weft__order_edge barriers[LIMIT];
     weft__staging_input input;
+    weft__pile pile;
     weft__staging plan;
 } fake;
 
@@ -30,6 +31,7 @@ static void fake_init(fake *f)
 {
     memset(f, 0, sizeof *f);
     CHECK_OK(weft__memory_init(&f->memory, NULL));
+    f->pile = (weft__pile){&f->memory, WEFT__MEMORY_SYSTEMS};
     for (uint32_t i = 0; i < COMPONENTS; i++)
         f->with[i] = (weft__archetype_set){&f->with_words[i], 1, 0};
     f->with_words[A] = f->with_words[B] = f->with_words[C] = ~UINT64_C(0);
@@ -62,12 +64,12 @@ static void touch(fake *f, uint32_t node, uint32_t component, uint32_t flags)
 
 static void fake_plan(fake *f)
 {
-    CHECK_OK(weft__staging_make(&f->input, &f->memory, &f->plan));
+    CHECK_OK(weft__staging_make(&f->input, &f->pile, &f->plan));
 }
 
 static void fake_fini(fake *f)
 {
-    weft__staging_free(&f->plan, &f->memory);
+    weft__pile_free(&f->pile);
     CHECK_U64(weft__memory_bytes(&f->memory, WEFT__MEMORY_SYSTEMS), 0);
 }
 
@@ -106,7 +108,6 @@ Test(staging, systems_over_disjoint_archetypes_do_not_collide)
     fake_plan(&f);
     CHECK_U64(f.plan.stage_count, 1);
     f.match_words[1] = 3;
-    weft__staging_free(&f.plan, &f.memory);
     fake_plan(&f);
     CHECK_U64(f.plan.stage_count, 2);
     fake_fini(&f);

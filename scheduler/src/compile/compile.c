@@ -237,7 +237,7 @@ static weft_result schedule_order(weft__scheduler *scheduler)
     set_ranks(&b);
     uint32_t cycle_length;
     weft__ordering graph = {b.node_count, b.ranks, b.edges, b.edge_count, 0};
-    weft_result result = weft__ordering_sort(&graph, scheduler->memory, b.order, &cycle_length);
+    weft_result result = weft__ordering_sort(&graph, pile, b.order, &cycle_length);
     if (result == WEFT_CYCLE) return report_cycle(&b, cycle_length);
     if (result != WEFT_OK) return result;
     scheduler->order_graph = (weft__order_graph){.edges = b.edges,
@@ -403,7 +403,7 @@ static weft_result schedule_hoist(weft__scheduler *scheduler, const weft__stagin
     weft__pile *pile = &scheduler->pile;
     uint32_t *order = weft__pile_take(pile, count, sizeof order[0]);
     weft_result result =
-        order == NULL ? WEFT_OUT_OF_MEMORY : weft__staging_hoist(input, scheduler->memory, order);
+        order == NULL ? WEFT_OUT_OF_MEMORY : weft__staging_hoist(input, pile, order);
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < count; i++) moved += order[i] != i;
     if (moved == 0) return WEFT_OK;
@@ -931,7 +931,7 @@ void weft__schedule_free(weft__scheduler *scheduler)
     weft__pool_drain_trace(
         weft__front(scheduler->world)->host.pool); /* events point to labels of stages */
     free_stages(scheduler);
-    weft__staging_free(&scheduler->staging, scheduler->memory);
+    scheduler->staging = (weft__staging){0};
     weft__pile_free(&scheduler->pile);
     weft__list_free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
                     scheduler->stage_capacity, sizeof scheduler->stages[0]);
@@ -962,7 +962,7 @@ static weft_result compile(weft__scheduler *scheduler)
     if (result != WEFT_OK) return result;
     input.nodes = scheduler->nodes;
     input.barriers = scheduler->barriers;
-    result = weft__staging_make(&input, scheduler->memory, &scheduler->staging);
+    result = weft__staging_make(&input, &scheduler->pile, &scheduler->staging);
     if (result == WEFT_OK) result = schedule_stages(scheduler);
     if (result == WEFT_OK) result = size_workers(scheduler);
     if (result == WEFT_OK) find_conditions(scheduler);
@@ -979,7 +979,7 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
         scheduler->compiled_order == weft__archetype_order(scheduler->world))
         return WEFT_OK;
     free_stages(scheduler);
-    weft__staging_free(&scheduler->staging, scheduler->memory);
+    scheduler->staging = (weft__staging){0};
     weft__pile_empty(&scheduler->pile);
     scheduler->ordered_count = 0;
     scheduler->is_dirty = true;

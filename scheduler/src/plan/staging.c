@@ -46,7 +46,7 @@ static uint32_t gate_value(const weft__order_edge *edges, uint32_t count, uint32
     return *known;
 }
 
-/* Scratch of one sort; lives on the caller's stack, arrays on the heap. */
+/* Scratch of one sort; lives on the caller's stack, arrays in the pile. */
 typedef struct sorting {
     const weft__ordering *graph;
     uint32_t *first;   /* [node + 1] into `next` */
@@ -55,21 +55,17 @@ typedef struct sorting {
     uint32_t *heap;    /* free nodes */
     uint32_t heap_count;
     uint64_t random;
-    size_t words; /* of the one allocation */
-    uint32_t *block;
 } sorting;
 
-static weft_result sorting_init(sorting *s, const weft__ordering *graph, weft__memory *memory)
+static weft_result sorting_init(sorting *s, const weft__ordering *graph, weft__pile *pile)
 {
     uint32_t nodes = graph->node_count;
     *s = (sorting){.graph = graph, .random = graph->shuffle_seed};
-    s->words = (size_t)nodes * 3 + 1 + graph->edge_count;
-    s->block = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, s->words, uint32_t);
-    if (s->block == NULL) return WEFT_OUT_OF_MEMORY;
-    s->first = s->block;
-    s->waiting = s->first + nodes + 1;
-    s->heap = s->waiting + nodes;
-    s->next = s->heap + nodes;
+    s->first = weft__pile_take(pile, nodes + 1, sizeof s->first[0]);
+    s->waiting = weft__pile_take(pile, nodes, sizeof s->waiting[0]);
+    s->heap = weft__pile_take(pile, nodes, sizeof s->heap[0]);
+    s->next = weft__pile_take(pile, graph->edge_count, sizeof s->next[0]);
+    if (pile->is_refused) return WEFT_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         s->first[graph->edges[i].before + 1]++;
         s->waiting[graph->edges[i].after]++;
@@ -163,12 +159,12 @@ static void find_cycle(sorting *s, uint32_t *out, uint32_t *length)
     }
 }
 
-weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memory, uint32_t *out,
+weft_result weft__ordering_sort(const weft__ordering *graph, weft__pile *pile, uint32_t *out,
                                 uint32_t *cycle_length)
 {
     sorting s;
     *cycle_length = 0;
-    weft_result result = sorting_init(&s, graph, memory);
+    weft_result result = sorting_init(&s, graph, pile);
     if (result != WEFT_OK) return result;
     uint32_t emitted = 0;
     for (uint32_t i = 0; i < graph->node_count; i++)
@@ -183,7 +179,6 @@ weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memor
         find_cycle(&s, out, cycle_length);
         result = WEFT_CYCLE;
     }
-    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, s.block, s.words);
     return result;
 }
 
@@ -393,7 +388,7 @@ typedef struct placed_item {
 typedef struct planning {
     const weft__staging_input *input;
     weft__staging *plan;
-    weft__memory *memory;
+    weft__pile *pile;
     uint32_t *heads; /* [component] first placed item, UINT32_MAX = none */
     placed_item *placed;
     uint32_t placed_count;
@@ -403,54 +398,23 @@ typedef struct planning {
     uint64_t random;
 } planning;
 
-static void *scratch(weft__memory *memory, size_t count, size_t size)
-{
-    return weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, count + 1, size, 8);
-}
-
-static void unscratch(weft__memory *memory, void *block, size_t count, size_t size)
-{
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, block, count + 1, size, 8);
-}
-
 static bool planning_init(planning *p)
 {
     uint32_t nodes = p->input->node_count;
     for (uint32_t i = 0; i < nodes; i++) p->item_count += p->input->nodes[i].access.count;
-    p->heads = scratch(p->memory, p->input->component_limit, sizeof(uint32_t));
-    p->placed = scratch(p->memory, p->item_count, sizeof(placed_item));
-    p->order = scratch(p->memory, nodes + p->input->gate_count, sizeof(uint32_t));
-    p->gates = scratch(p->memory, p->input->gate_count, sizeof(uint32_t));
+    p->heads = weft__pile_take(p->pile, p->input->component_limit + 1, sizeof p->heads[0]);
+    p->placed = weft__pile_take(p->pile, p->item_count, sizeof p->placed[0]);
+    p->order = weft__pile_take(p->pile, nodes + p->input->gate_count, sizeof p->order[0]);
+    p->gates = weft__pile_take(p->pile, p->input->gate_count, sizeof p->gates[0]);
     weft__staging *plan = p->plan;
     plan->node_count = nodes;
-    plan->stage_of = scratch(p->memory, nodes, sizeof(uint32_t));
-    plan->join_stage = scratch(p->memory, nodes, sizeof(uint32_t));
-    plan->stage_first = scratch(p->memory, nodes + 1, sizeof(uint32_t));
-    plan->stage_nodes = scratch(p->memory, nodes, sizeof(uint32_t));
-    plan->is_sync = scratch(p->memory, nodes + 1, 1);
-    plan->syncs = scratch(p->memory, nodes + 1, sizeof(weft__sync_point));
-    return p->heads && p->placed && p->order && p->gates && plan->stage_of && plan->join_stage &&
-           plan->stage_first && plan->stage_nodes && plan->is_sync && plan->syncs;
-}
-
-static void planning_fini(planning *p)
-{
-    unscratch(p->memory, p->heads, p->input->component_limit, sizeof(uint32_t));
-    unscratch(p->memory, p->placed, p->item_count, sizeof(placed_item));
-    unscratch(p->memory, p->order, p->input->node_count + p->input->gate_count, sizeof(uint32_t));
-    unscratch(p->memory, p->gates, p->input->gate_count, sizeof(uint32_t));
-}
-
-void weft__staging_free(weft__staging *plan, weft__memory *memory)
-{
-    uint32_t nodes = plan->node_count;
-    unscratch(memory, plan->stage_of, nodes, sizeof(uint32_t));
-    unscratch(memory, plan->join_stage, nodes, sizeof(uint32_t));
-    unscratch(memory, plan->stage_first, nodes + 1, sizeof(uint32_t));
-    unscratch(memory, plan->stage_nodes, nodes, sizeof(uint32_t));
-    unscratch(memory, plan->is_sync, nodes + 1, 1);
-    unscratch(memory, plan->syncs, nodes + 1, sizeof(weft__sync_point));
-    *plan = (weft__staging){0};
+    plan->stage_of = weft__pile_take(p->pile, nodes, sizeof plan->stage_of[0]);
+    plan->join_stage = weft__pile_take(p->pile, nodes, sizeof plan->join_stage[0]);
+    plan->stage_first = weft__pile_take(p->pile, nodes + 1, sizeof plan->stage_first[0]);
+    plan->stage_nodes = weft__pile_take(p->pile, nodes, sizeof plan->stage_nodes[0]);
+    plan->is_sync = weft__pile_take(p->pile, nodes + 1, sizeof plan->is_sync[0]);
+    plan->syncs = weft__pile_take(p->pile, nodes + 1, sizeof plan->syncs[0]);
+    return !p->pile->is_refused;
 }
 
 /* The first of the recorders whose commands `node` could see; UINT32_MAX if none. */
@@ -565,30 +529,26 @@ static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
     uint32_t count = end - first, edge_count = 0, cycle_length = 0, placed = 0;
     uint32_t all = count + p->input->gate_count;
     size_t edge_limit = (size_t)count * (count - 1) / 2 + p->input->barrier_count;
-    weft__order_edge *edges = scratch(p->memory, edge_limit, sizeof(weft__order_edge));
-    uint32_t *ranks = scratch(p->memory, all, sizeof(uint32_t));
-    weft_result result = WEFT_OUT_OF_MEMORY;
-    if (edges != NULL && ranks != NULL) {
-        for (uint32_t b = first; b < end; b++)
-            for (uint32_t a = first; a < b; a++)
-                if (weft__staging_conflict(&p->input->nodes[a], &p->input->nodes[b], NULL) !=
-                    WEFT__CONFLICT_NONE)
-                    edges[edge_count++] = (weft__order_edge){a - first, b - first};
-        for (uint32_t i = 0; i < p->input->barrier_count; i++) {
-            uint32_t before = number_in(p, p->input->barriers[i].before, first, end);
-            uint32_t after = number_in(p, p->input->barriers[i].after, first, end);
-            if (before != UINT32_MAX && after != UINT32_MAX)
-                edges[edge_count++] = (weft__order_edge){before, after};
-        }
-        p->random = hash_word(p->random, first) | 1;
-        weft__ordering graph = {all, ranks, edges, edge_count, p->random};
-        result = weft__ordering_sort(&graph, p->memory, p->order, &cycle_length);
-        WEFT_ASSERT(result != WEFT_CYCLE);
-        for (uint32_t i = 0; i < all; i++)
-            if (p->order[i] < count) p->order[placed++] = p->order[i] + first;
+    weft__order_edge *edges = weft__pile_take(p->pile, edge_limit, sizeof edges[0]);
+    uint32_t *ranks = weft__pile_take(p->pile, all, sizeof ranks[0]);
+    if (p->pile->is_refused) return WEFT_OUT_OF_MEMORY;
+    for (uint32_t b = first; b < end; b++)
+        for (uint32_t a = first; a < b; a++)
+            if (weft__staging_conflict(&p->input->nodes[a], &p->input->nodes[b], NULL) !=
+                WEFT__CONFLICT_NONE)
+                edges[edge_count++] = (weft__order_edge){a - first, b - first};
+    for (uint32_t i = 0; i < p->input->barrier_count; i++) {
+        uint32_t before = number_in(p, p->input->barriers[i].before, first, end);
+        uint32_t after = number_in(p, p->input->barriers[i].after, first, end);
+        if (before != UINT32_MAX && after != UINT32_MAX)
+            edges[edge_count++] = (weft__order_edge){before, after};
     }
-    unscratch(p->memory, edges, edge_limit, sizeof(weft__order_edge));
-    unscratch(p->memory, ranks, all, sizeof(uint32_t));
+    p->random = hash_word(p->random, first) | 1;
+    weft__ordering graph = {all, ranks, edges, edge_count, p->random};
+    weft_result result = weft__ordering_sort(&graph, p->pile, p->order, &cycle_length);
+    WEFT_ASSERT(result != WEFT_CYCLE);
+    for (uint32_t i = 0; result == WEFT_OK && i < all; i++)
+        if (p->order[i] < count) p->order[placed++] = p->order[i] + first;
     return result;
 }
 
@@ -697,19 +657,14 @@ static weft_result plan_all(planning *p)
     return WEFT_OK;
 }
 
-weft_result weft__staging_make(const weft__staging_input *input, weft__memory *memory,
+weft_result weft__staging_make(const weft__staging_input *input, weft__pile *pile,
                                weft__staging *out)
 {
-    planning p = {.input = input, .plan = out, .memory = memory, .random = input->shuffle_seed};
+    planning p = {.input = input, .plan = out, .pile = pile, .random = input->shuffle_seed};
     *out = (weft__staging){0};
-    weft_result result = WEFT_OUT_OF_MEMORY;
-    if (planning_init(&p)) {
-        memset(p.heads, 0xff, (input->component_limit + 1) * sizeof p.heads[0]);
-        result = plan_all(&p);
-    }
-    planning_fini(&p);
-    if (result != WEFT_OK) weft__staging_free(out, memory);
-    return result;
+    if (!planning_init(&p)) return WEFT_OUT_OF_MEMORY;
+    memset(p.heads, 0xff, (input->component_limit + 1) * sizeof p.heads[0]);
+    return plan_all(&p);
 }
 
 /* ---- systems in front of sync points ----
@@ -850,8 +805,7 @@ static void list_by_segment(const hoisting *h, uint32_t *starts, uint32_t *order
     for (uint32_t i = 0; i < nodes; i++) order[starts[h->segment_of[i]]++] = i;
 }
 
-weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *memory,
-                                uint32_t *order)
+weft_result weft__staging_hoist(const weft__staging_input *input, weft__pile *pile, uint32_t *order)
 {
     uint32_t nodes = input->node_count, recorders = 0;
     for (uint32_t i = 0; i < nodes; i++) {
@@ -859,19 +813,14 @@ weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *
         recorders += input->nodes[i].effects != WEFT_RECORDS_NOTHING;
     }
     if (recorders == 0) return WEFT_OK;
-    size_t components = (size_t)input->component_limit + 1;
-    size_t words = 3 * (size_t)nodes + input->gate_count + 1;
     hoisting h = {.input = input};
-    h.uses = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, components, h.uses[0]);
-    h.segment_of = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_SYSTEMS, words, uint32_t);
-    bool is_made = h.uses != NULL && h.segment_of != NULL;
-    if (is_made) {
-        h.recorders = h.segment_of + nodes;
-        h.gates = h.recorders + nodes;
-        for (uint32_t i = 0; i < nodes; i++) place_node(&h, i);
-        list_by_segment(&h, h.gates + input->gate_count, order);
-    }
-    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, h.uses, components);
-    WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, h.segment_of, words);
-    return is_made ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+    h.uses = weft__pile_take(pile, (size_t)input->component_limit + 1, sizeof h.uses[0]);
+    h.segment_of = weft__pile_take(pile, nodes, sizeof h.segment_of[0]);
+    h.recorders = weft__pile_take(pile, nodes, sizeof h.recorders[0]);
+    h.gates = weft__pile_take(pile, input->gate_count, sizeof h.gates[0]);
+    uint32_t *starts = weft__pile_take(pile, (size_t)nodes + 1, sizeof starts[0]);
+    if (pile->is_refused) return WEFT_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < nodes; i++) place_node(&h, i);
+    list_by_segment(&h, starts, order);
+    return WEFT_OK;
 }

@@ -9,7 +9,7 @@
  * slice runs them. */
 #pragma once
 
-#include "heap.h"
+#include "pile.h"
 
 /* ---- the order of nodes ----
  *
@@ -39,9 +39,9 @@ typedef struct weft__ordering {
 } weft__ordering;
 
 /* Writes the order of all nodes to `out` (node_count numbers). WEFT_CYCLE: `out` holds the nodes
- * of one cycle in order and *cycle_length their number. OUT_OF_MEMORY. Cost: O((nodes + edges)
- * log nodes). */
-weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memory, uint32_t *out,
+ * of one cycle in order and *cycle_length their number. OUT_OF_MEMORY. Its scratch stays in the
+ * pile. Cost: O((nodes + edges) log nodes). */
+weft_result weft__ordering_sort(const weft__ordering *graph, weft__pile *pile, uint32_t *out,
                                 uint32_t *cycle_length);
 
 /* ---- access sets ----
@@ -159,7 +159,7 @@ typedef struct weft__sync_point {
     uint32_t observer; /* ... to this one; both UINT32_MAX at the end of the frame */
 } weft__sync_point;
 
-/* Owned by the compiled schedule; constant until the next compile. */
+/* Owned by the compiled schedule, lists by its pile; constant until the next compile. */
 typedef struct weft__staging {
     uint32_t *stage_of;    /* [node] */
     uint32_t *join_stage;  /* [node] background nodes: must have ended before this stage */
@@ -172,9 +172,8 @@ typedef struct weft__staging {
     uint32_t sync_count;
 } weft__staging;
 
-weft_result weft__staging_make(const weft__staging_input *input, weft__memory *memory,
+weft_result weft__staging_make(const weft__staging_input *input, weft__pile *pile,
                                weft__staging *out);
-void weft__staging_free(weft__staging *plan, weft__memory *memory);
 
 /* What `observer` could see of commands of `recorder`, the first that applies. */
 weft__visible weft__staging_visible(const weft__staging_node *recorder,
@@ -200,5 +199,5 @@ weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__s
  * be fused is moved only as far back as the first segment that has something to fuse it with, if
  * there is one. Barriers are sorted by `after`. Errors: OUT_OF_MEMORY. Cost: O(items + nodes *
  * recording systems). */
-weft_result weft__staging_hoist(const weft__staging_input *input, weft__memory *memory,
+weft_result weft__staging_hoist(const weft__staging_input *input, weft__pile *pile,
                                 uint32_t *order);
