@@ -2,8 +2,8 @@
 /* graph_compile.c: compiling a graph and its life in the list of its pool.
  *
  * Kahn's algorithm sorts the nodes, heights from the end give the ranks; both are linear, but for
- * nodes with costs, which are sorted by comparing. The graph
- * is one allocation per array; nothing is allocated when it runs. */
+ * nodes with costs, which are sorted by comparing. The arrays of the graph lie in one pile, and the
+ * compilation's own in another; nothing is allocated when it runs. */
 #include "graph_compile.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 /* Arrays that only the compilation needs. Owner: weft_job_graph_create. */
 typedef struct compilation {
     const weft_job_graph_desc *desc;
+    weft__pile pile;
     uint32_t *first;      /* successors in the caller's numbers */
     uint32_t *successors; /* the same */
     uint32_t *waiting;    /* predecessors not yet placed */
@@ -22,38 +23,16 @@ typedef struct compilation {
     uint32_t *rank;       /* place of a node in rank order */
 } compilation;
 
-static void *alloc_words(weft__memory *memory, size_t count)
+static uint32_t *take_words(weft__pile *pile, size_t count)
 {
-    return weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, count, sizeof(uint32_t), 64);
+    return weft__pile_take(pile, count, sizeof(uint32_t));
 }
 
-static void free_words(weft__memory *memory, void *words, size_t count)
+/* On lines of their own: workers write them while others read what lies beside. */
+static void *take_lines(weft__pile *pile, size_t count, size_t size)
 {
-    weft__free(memory, WEFT__MEMORY_JOBS, words, count, sizeof(uint32_t), 64);
-}
-
-static bool alloc_compilation(compilation *work, weft__memory *memory)
-{
-    size_t nodes = work->desc->node_count;
-    work->first = alloc_words(memory, nodes + 1);
-    work->successors = alloc_words(memory, work->desc->edge_count + 1u);
-    work->waiting = alloc_words(memory, nodes);
-    work->order = alloc_words(memory, nodes);
-    work->height = alloc_words(memory, nodes + 2);
-    work->rank = alloc_words(memory, nodes);
-    return work->first != NULL && work->successors != NULL && work->waiting != NULL &&
-           work->order != NULL && work->height != NULL && work->rank != NULL;
-}
-
-static void free_compilation(compilation *work, weft__memory *memory)
-{
-    size_t nodes = work->desc->node_count;
-    free_words(memory, work->first, nodes + 1);
-    free_words(memory, work->successors, work->desc->edge_count + 1u);
-    free_words(memory, work->waiting, nodes);
-    free_words(memory, work->order, nodes);
-    free_words(memory, work->height, nodes + 2);
-    free_words(memory, work->rank, nodes);
+    char *at = weft__pile_take(pile, count * size + 128, 1);
+    return at == NULL ? NULL : at + (64 - (uintptr_t)at % 64);
 }
 
 /* Successor lists by counting sort; `first` has node_count + 1 zeroed words. */
@@ -140,13 +119,13 @@ static bool has_costs(const weft_job_graph_desc *desc)
 }
 
 /* The same by cost. A node is above its successors, so this is a topological order, too. */
-static bool rank_by_cost(compilation *work, weft__memory *memory)
+static bool rank_by_cost(compilation *work)
 {
     uint32_t count = work->desc->node_count;
-    weighted *nodes = WEFT__NEW(memory, WEFT__MEMORY_JOBS, count, *nodes);
-    uint64_t *height = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, count, *height);
-    bool is_made = nodes != NULL && height != NULL;
-    for (uint32_t k = count; is_made && k-- > 0;) {
+    weighted *nodes = weft__pile_take(&work->pile, count, sizeof *nodes);
+    uint64_t *height = weft__pile_take(&work->pile, count, sizeof *height);
+    if (work->pile.is_refused) return false;
+    for (uint32_t k = count; k-- > 0;) {
         uint32_t node = work->order[k];
         for (uint32_t i = work->first[node]; i < work->first[node + 1]; i++)
             if (height[work->successors[i]] > height[node])
@@ -154,54 +133,38 @@ static bool rank_by_cost(compilation *work, weft__memory *memory)
         height[node] += work->desc->nodes[node].cost_ns + 1;
         nodes[k] = (weighted){height[node], node, k};
     }
-    if (is_made) qsort(nodes, count, sizeof *nodes, compare_weighted);
-    for (uint32_t i = 0; is_made && i < count; i++) work->rank[nodes[i].node] = i;
-    WEFT__FREE(memory, WEFT__MEMORY_JOBS, nodes, count);
-    WEFT__FREE(memory, WEFT__MEMORY_JOBS, height, count);
-    return is_made;
+    qsort(nodes, count, sizeof *nodes, compare_weighted);
+    for (uint32_t i = 0; i < count; i++) work->rank[nodes[i].node] = i;
+    return true;
 }
 
 static void free_graph(weft_job_graph *graph)
 {
-    weft__memory *memory = graph->memory;
-    size_t nodes = graph->node_count;
-    weft__free(memory, WEFT__MEMORY_JOBS, graph->nodes, nodes, sizeof *graph->nodes, 64);
-    free_words(memory, graph->number, nodes);
-    free_words(memory, graph->first, nodes + 1);
-    free_words(memory, graph->successors, graph->edge_count + 1u);
-    free_words(memory, graph->indegree, nodes);
-    free_words(memory, graph->x_arrived, nodes);
-    free_words(memory, graph->x_poisoned, nodes);
-    weft__free(memory, WEFT__MEMORY_JOBS, graph->x_ready, weft__graph_word_count(graph),
-               sizeof *graph->x_ready, 64);
-    WEFT__FREE(memory, WEFT__MEMORY_JOBS, graph->on_caller, weft__graph_word_count(graph));
+    weft__memory *memory = graph->pile.memory;
+    weft__pile_free(&graph->pile);
     WEFT__FREE(memory, WEFT__MEMORY_JOBS, graph, 1);
 }
 
 static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_desc *desc)
 {
-    weft__memory *memory = &pool->memory;
-    weft_job_graph *graph = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, 1, *graph);
+    weft_job_graph *graph = WEFT__NEW_ZEROED(&pool->memory, WEFT__MEMORY_JOBS, 1, *graph);
     if (graph == NULL) return NULL;
+    weft__pile *pile = &graph->pile;
+    *pile = (weft__pile){&pool->memory, WEFT__MEMORY_JOBS};
     size_t nodes = graph->node_count = desc->node_count;
     graph->edge_count = desc->edge_count;
     graph->pool = pool;
-    graph->memory = memory;
-    graph->nodes = weft__alloc(memory, WEFT__MEMORY_JOBS, nodes, sizeof *graph->nodes, 64);
-    graph->number = alloc_words(memory, nodes);
-    graph->first = alloc_words(memory, nodes + 1);
-    graph->successors = alloc_words(memory, desc->edge_count + 1u);
-    graph->indegree = alloc_words(memory, nodes);
-    graph->x_arrived = alloc_words(memory, nodes);
-    graph->x_poisoned = alloc_words(memory, nodes);
-    graph->x_ready = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
-                                        sizeof *graph->x_ready, 64);
-    graph->on_caller = WEFT__NEW_ZEROED(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
-                                        *graph->on_caller);
-    if (graph->nodes != NULL && graph->number != NULL && graph->first != NULL &&
-        graph->successors != NULL && graph->indegree != NULL && graph->x_arrived != NULL &&
-        graph->x_poisoned != NULL && graph->x_ready != NULL && graph->on_caller != NULL)
-        return graph;
+    uint32_t words = weft__graph_word_count(graph);
+    graph->nodes = weft__pile_take(pile, nodes, sizeof *graph->nodes);
+    graph->number = take_words(pile, nodes);
+    graph->first = take_words(pile, nodes + 1);
+    graph->successors = take_words(pile, desc->edge_count);
+    graph->indegree = take_words(pile, nodes);
+    graph->on_caller = weft__pile_take(pile, words, sizeof *graph->on_caller);
+    graph->x_arrived = take_lines(pile, nodes, sizeof *graph->x_arrived);
+    graph->x_poisoned = take_lines(pile, nodes, sizeof *graph->x_poisoned);
+    graph->x_ready = take_lines(pile, words, sizeof *graph->x_ready);
+    if (!pile->is_refused) return graph;
     free_graph(graph);
     return NULL;
 }
@@ -221,11 +184,18 @@ static weft_result check_desc(const weft_job_graph_desc *desc)
 
 static weft_result compile(weft_job_pool *pool, compilation *work, weft_job_graph **out)
 {
-    if (!alloc_compilation(work, &pool->memory)) return WEFT_OUT_OF_MEMORY;
+    size_t nodes = work->desc->node_count;
+    work->first = take_words(&work->pile, nodes + 1);
+    work->successors = take_words(&work->pile, work->desc->edge_count);
+    work->waiting = take_words(&work->pile, nodes);
+    work->order = take_words(&work->pile, nodes);
+    work->height = take_words(&work->pile, nodes + 2);
+    work->rank = take_words(&work->pile, nodes);
+    if (work->pile.is_refused) return WEFT_OUT_OF_MEMORY;
     list_successors(work->desc, work->first, work->successors, NULL);
     if (!sort_topologically(work)) return WEFT_CYCLE;
     uint32_t longest = rank_nodes(work);
-    if (has_costs(work->desc) && !rank_by_cost(work, &pool->memory)) return WEFT_OUT_OF_MEMORY;
+    if (has_costs(work->desc) && !rank_by_cost(work)) return WEFT_OUT_OF_MEMORY;
     weft_job_graph *graph = alloc_graph(pool, work->desc);
     if (graph == NULL) return WEFT_OUT_OF_MEMORY;
     graph->longest = longest;
@@ -257,9 +227,9 @@ weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc
     *out = NULL;
     weft_result result = check_desc(desc);
     if (result != WEFT_OK) return result;
-    compilation work = {.desc = desc};
+    compilation work = {desc, {&pool->memory, WEFT__MEMORY_JOBS}};
     result = compile(pool, &work, out);
-    free_compilation(&work, &pool->memory);
+    weft__pile_free(&work.pile);
     return result;
 }
 

@@ -31,7 +31,7 @@
 #pragma once
 
 #include "cost.h"
-#include "heap.h"
+#include "pile.h"
 
 #define WEFT__GRAPH_NONE UINT32_MAX
 
@@ -40,7 +40,7 @@
 struct weft_job_graph {
     /* constant after create */
     weft_job_pool *pool;
-    weft__memory *memory;
+    weft__pile pile; /* of all its arrays */
     uint32_t node_count;
     uint32_t edge_count;
     uint32_t longest;           /* nodes on the longest path */
