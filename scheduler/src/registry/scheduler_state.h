@@ -38,8 +38,7 @@ typedef struct weft__lists {
     char (*after)[WEFT__NAME_LIMIT];
     uint32_t lookup_count, resource_count, query_count, record_count, destroy_count;
     uint32_t before_count, after_count;
-    void *block; /* holds all of them; NULL: they are empty */
-    size_t bytes;
+    weft__pile pile; /* holds all of them */
 } weft__lists;
 
 /* ---- segments ---- */

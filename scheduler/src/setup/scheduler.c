@@ -135,28 +135,20 @@ static uint32_t copy_records(const weft_world *world, uint32_t *to, const weft__
 
 weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, weft__lists *out)
 {
-    weft__memory *memory = weft__world_memory(world);
-    *out = (weft__lists){0};
-    size_t queries = given->queries.count * sizeof out->queries[0];
-    size_t lookups = given->lookups.count * sizeof out->lookups[0];
-    size_t resources = given->resources.count * sizeof out->resources[0];
-    size_t before = (size_t)given->before.count * WEFT__NAME_LIMIT;
-    size_t after = (size_t)given->after.count * WEFT__NAME_LIMIT;
-    size_t records = copy_records(world, NULL, &given->records) * sizeof out->records[0];
-    size_t bytes = queries + lookups + resources + before + after + records +
-                   given->destroys.count * sizeof out->destroys[0];
-    if (bytes == 0) return WEFT_OK;
-    char *at = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, 1, bytes, 8);
-    if (at == NULL) return WEFT_OUT_OF_MEMORY;
-    out->block = at;
-    out->bytes = bytes;
-    out->queries = (weft_query *)(void *)at;
-    out->lookups = (weft__grant *)(void *)(at += queries);
-    out->resources = (weft__grant *)(void *)(at += lookups);
-    out->before = (char(*)[WEFT__NAME_LIMIT])(at += resources);
-    out->after = (char(*)[WEFT__NAME_LIMIT])(at += before);
-    out->records = (uint32_t *)(void *)(at += after);
-    out->destroys = (uint32_t *)(void *)(at += records);
+    *out = (weft__lists){.pile = {weft__world_memory(world), WEFT__MEMORY_SYSTEMS}};
+    weft__pile *pile = &out->pile;
+    uint32_t records = copy_records(world, NULL, &given->records);
+    out->queries = weft__pile_take(pile, given->queries.count, sizeof out->queries[0]);
+    out->lookups = weft__pile_take(pile, given->lookups.count, sizeof out->lookups[0]);
+    out->resources = weft__pile_take(pile, given->resources.count, sizeof out->resources[0]);
+    out->before = weft__pile_take(pile, given->before.count, sizeof out->before[0]);
+    out->after = weft__pile_take(pile, given->after.count, sizeof out->after[0]);
+    out->records = weft__pile_take(pile, records, sizeof out->records[0]);
+    out->destroys = weft__pile_take(pile, given->destroys.count, sizeof out->destroys[0]);
+    if (pile->is_refused) {
+        weft__pile_free(pile);
+        return WEFT_OUT_OF_MEMORY;
+    }
     for (uint32_t i = 0; i < given->queries.count; i++)
         out->queries[i] = *(const weft_query *)weft__given_at(&given->queries, i);
     out->query_count = given->queries.count;
@@ -167,12 +159,6 @@ weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, 
     out->record_count = copy_records(world, out->records, &given->records);
     out->destroy_count = copy_components(out->destroys, &given->destroys);
     return WEFT_OK;
-}
-
-static void lists_free(weft__memory *memory, weft__lists *lists)
-{
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, lists->block, 1, lists->bytes, 8);
-    *lists = (weft__lists){0};
 }
 
 /* ---- what a system owns, given back ---- */
@@ -188,10 +174,9 @@ static void drop_queries(weft_world *world, weft__system *system)
 
 void weft__system_abandon(weft__system *system)
 {
-    weft__memory *memory = system->scheduler->memory;
     drop_queries(system->scheduler->world, system);
-    lists_free(memory, &system->lists);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
+    weft__pile_free(&system->lists.pile);
+    weft__free(system->scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
 }
 
 void weft__system_free(weft__system *system)
@@ -232,7 +217,7 @@ static void scheduler_destroy(void *data)
     WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, scheduler->system_capacity);
     WEFT__FREE(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity);
     for (uint32_t i = 0; i < scheduler->group_count; i++)
-        lists_free(memory, &scheduler->groups[i].lists);
+        weft__pile_free(&scheduler->groups[i].lists.pile);
     weft__list_free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
                     sizeof scheduler->groups[0]);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
@@ -406,7 +391,7 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     uint32_t group = weft__group_obtain(scheduler, desc->name);
     if (group == WEFT__NONE || weft__lists_copy(world, &lists, &changed.lists) != WEFT_OK)
         return weft__error_memory(world, "weft_group_set");
-    lists_free(scheduler->memory, &scheduler->groups[group].lists);
+    weft__pile_free(&scheduler->groups[group].lists.pile);
     /* Timers of a group with a period hold what has passed of its tick, which begins again. */
     const weft__group *old = &scheduler->groups[group];
     double passed = old->period > 0 ? old->elapsed : 0;
