@@ -20,6 +20,8 @@
 
 /* Lists whose memory is of no other category. */
 #define WEFT__SCENE_ADD(memory, list) WEFT__LIST_ADD(memory, WEFT__MEMORY_OTHER, list)
+#define WEFT__SCENE_APPEND(memory, list, from)                                                     \
+    WEFT__LIST_APPEND(memory, WEFT__MEMORY_OTHER, list, from, 1)
 #define WEFT__SCENE_ROOM(memory, list, wanted)                                                     \
     WEFT__LIST_ROOM(memory, WEFT__MEMORY_OTHER, list, wanted)
 #define WEFT__SCENE_FREE(memory, list) WEFT__LIST_FREE(memory, WEFT__MEMORY_OTHER, list)

@@ -171,9 +171,7 @@ static uint32_t known_number(const weft_live *live, uint64_t key)
 
 static bool change_add(baking *b, const weft__live_change *change)
 {
-    weft__live_change *added = WEFT__SCENE_ADD(&b->live->memory, &b->set->changes);
-    if (added != NULL) *added = *change;
-    return added != NULL;
+    return WEFT__SCENE_APPEND(&b->live->memory, &b->set->changes, change);
 }
 
 static const char *path_of(baking *b, uint32_t index, uint32_t number)
@@ -412,11 +410,9 @@ static weft_result paths_copy(weft_live *live, const weft_live_desc *desc)
 {
     live->texts = WEFT__SCENE_PILE(&live->memory);
     live->paths = weft__pile_take(&live->texts, desc->path_count, sizeof *live->paths);
-    for (uint32_t i = 0; i < desc->path_count && live->paths != NULL; i++) {
+    for (uint32_t i = 0; i < desc->path_count && live->paths != NULL; i++)
         live->paths[i] = weft__pile_text(&live->texts, desc->paths[i], strlen(desc->paths[i]));
-        if (live->paths[i] == NULL) live->paths = NULL;
-    }
-    return live->paths == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    return live->texts.is_refused ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
 static bool is_derived(const weft_world *world, const char *name)
@@ -529,7 +525,8 @@ static void live_free(weft_live *live)
     for (uint32_t i = 0; i < live->slots.count; i++)
         if (live->slots.at[i].key != 0) weft__live_slot_remove(live, &live->slots.at[i]);
     WEFT__SCENE_FREE(memory, &live->slots);
-    weft__live_slots_free(live);
+    weft__table_free(memory, WEFT__MEMORY_OTHER, &live->by_key);
+    weft__table_free(memory, WEFT__MEMORY_OTHER, &live->by_entity);
     for (uint32_t i = 0; i < live->blobs.count; i++)
         weft_blob_release(live->scene->blobs, live->blobs.at[i].from);
     WEFT__SCENE_FREE(memory, &live->blobs);

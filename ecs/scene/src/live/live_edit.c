@@ -324,15 +324,11 @@ static weft_result edit_keep(const editing *e, const char *object, const char *f
         weft__pile_free(&live->edits.at[0].pile);
         memmove(live->edits.at, live->edits.at + 1, --live->edits.count * sizeof edit);
     }
-    weft__live_edit *added =
-        edit.pile.is_refused ? NULL : WEFT__SCENE_ADD(&live->memory, &live->edits);
-    if (added == NULL) {
-        weft__pile_free(&edit.pile);
-        return WEFT_OUT_OF_MEMORY;
-    }
     if (made->added != NULL) edit.added = edit.field + (made->added - field);
-    *added = edit;
-    return WEFT_OK;
+    if (!edit.pile.is_refused && WEFT__SCENE_APPEND(&live->memory, &live->edits, &edit))
+        return WEFT_OK;
+    weft__pile_free(&edit.pile);
+    return WEFT_OUT_OF_MEMORY;
 }
 
 /* Where the text of an edit is now; false: that object does not have it, or says something else. */

@@ -100,12 +100,6 @@ static void enter(weft_live *live, uint32_t number)
     weft__table_put(&live->by_entity, place_of_entity(slot->entity), number + 1);
 }
 
-void weft__live_slots_free(weft_live *live)
-{
-    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_key);
-    weft__table_free(&live->memory, WEFT__MEMORY_OTHER, &live->by_entity);
-}
-
 /* Tables without slots that are gone, a quarter full at most. */
 static bool tables_make(weft_live *live)
 {
@@ -201,17 +195,6 @@ typedef struct applying {
 
 /* ---- values of the world ---- */
 
-static const weft_component_desc *desc_of(const weft_live *live, uint32_t component)
-{
-    return live->types[component].desc;
-}
-
-/* The component of the followed world. */
-static weft_component world_component(const weft_live *live, uint32_t component)
-{
-    return live->types[component].component;
-}
-
 /* Handles become keys and blobs the hash of their content. */
 static bool reference_normalize(void *user, weft__reference *reference)
 {
@@ -257,8 +240,8 @@ static char *value_bring(applying *a, const weft__image_value *value, size_t off
     }
     char *to = live->scratch.at + offset;
     if (value->bytes != 0) memcpy(to, value->at, value->bytes);
-    bool is_brought = weft__elements_references(weft__type_of(desc_of(live, value->component)), to,
-                                                value->count, reference_bring, a);
+    bool is_brought = weft__elements_references(weft__type_of(live->types[value->component].desc),
+                                                to, value->count, reference_bring, a);
     return is_brought ? to : NULL;
 }
 
@@ -267,8 +250,8 @@ static char *value_bring(applying *a, const weft__image_value *value, size_t off
 static bool world_read(applying *a, uint32_t component, weft__image_value *value)
 {
     weft_live *live = a->live;
-    const weft_component_desc *desc = desc_of(live, component);
-    const weft_component own = world_component(live, component);
+    const weft_component_desc *desc = live->types[component].desc;
+    const weft_component own = live->types[component].component;
     const void *from = NULL;
     if (!weft_entity_has(live->world, a->entity, own)) return false;
     *value = (weft__image_value){.component = component, .count = 1, .bytes = desc->size};
@@ -312,7 +295,7 @@ static void component_set(applying *a, const weft__image_value *value)
     char *bytes = value_bring(a, value, 0);
     if (bytes == NULL) return;
     weft_result result = weft__value_give(
-        live->world, a->entity, world_component(live, value->component), value, bytes, false);
+        live->world, a->entity, live->types[value->component].component, value, bytes, false);
     live->half_of = result == WEFT_OK ? (weft_entity){0} : a->entity;
     live->half_type = value->component;
     done(a, result);
@@ -359,7 +342,7 @@ static bool is_taken(applying *a, weft_live_conflict_kind kind, uint32_t type, c
     weft_live_conflict conflict = {.kind = kind,
                                    .path = a->path,
                                    .component =
-                                       type == WEFT__NONE ? NULL : desc_of(live, type)->name,
+                                       type == WEFT__NONE ? NULL : live->types[type].desc->name,
                                    .field = field,
                                    .entity = a->entity};
     conflict.is_taken = live->desc.policy == WEFT_LIVE_TAKE;
@@ -387,7 +370,7 @@ static void fields_apply(applying *a, const weft__image_value *base, const weft_
                          const weft__image_value *now)
 {
     weft_live *live = a->live;
-    const weft_component_desc *desc = desc_of(live, file->component);
+    const weft_component_desc *desc = live->types[file->component].desc;
     char *value = NULL, *brought = NULL;
     for (uint32_t f = 0; f < desc->field_count; f++) {
         const weft_field *field = &desc->fields[f];
@@ -403,7 +386,7 @@ static void fields_apply(applying *a, const weft__image_value *base, const weft_
             brought = value_bring(a, file, now->bytes); /* room is there: `now` stays */
             if (brought == NULL) return;
             value = weft_entity_write(live->world, a->entity,
-                                      world_component(a->live, file->component));
+                                      a->live->types[file->component].component);
         }
         if (value == NULL) a->result = weft_world_error(live->world)->code;
         if (a->result != WEFT_OK) return;
@@ -418,7 +401,7 @@ static void bit_apply(applying *a, const weft__image_value *base, const weft__im
     if (base->is_disabled == file->is_disabled || is_disabled == file->is_disabled) return;
     if (is_disabled != base->is_disabled && !is_taken(a, WEFT_LIVE_FIELD, file->component, NULL))
         return;
-    done(a, weft_entity_enable(a->live->world, a->entity, world_component(a->live, file->component),
+    done(a, weft_entity_enable(a->live->world, a->entity, a->live->types[file->component].component,
                                !file->is_disabled));
 }
 
@@ -441,7 +424,7 @@ static void component_change(applying *a, const weft__image_value *base,
             component_set(a, file);
         return;
     }
-    const weft_component_desc *desc = desc_of(a->live, file->component);
+    const weft_component_desc *desc = a->live->types[file->component].desc;
     if ((desc->flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0 && desc->field_count != 0) {
         bool is_disabled = now.is_disabled;
         fields_apply(a, base, file, &now);
@@ -470,7 +453,7 @@ static void component_remove(applying *a, const weft__image_value *base)
         !is_taken(a, WEFT_LIVE_CHANGED, base->component, NULL))
         return;
     done(a,
-         weft_entity_remove(a->live->world, a->entity, world_component(a->live, base->component)));
+         weft_entity_remove(a->live->world, a->entity, a->live->types[base->component].component));
 }
 
 /* Components of a prefab that its instances do not have, or have as their own. */
@@ -517,7 +500,7 @@ static void image_apply(applying *a)
 static const weft_entity *group_of(const weft_live *live, weft_entity root, uint32_t *count)
 {
     const weft_buffer *group = weft_entity_read(
-        live->world, root, world_component(live, live->scene->schema.linked_group.id));
+        live->world, root, live->types[live->scene->schema.linked_group.id].component);
     *count = group == NULL ? 0 : group->count;
     return group == NULL ? NULL : weft_buffer_read(group);
 }
@@ -538,7 +521,7 @@ static void instances_follow(applying *of, weft_entity root, uint32_t number)
     weft_live *live = of->live;
     uint32_t count = 0;
     const weft_entity *sources = weft_relation_sources(
-        live->world, world_component(live, live->scene->schema.instance_of.id), root, &count);
+        live->world, live->types[live->scene->schema.instance_of.id].component, root, &count);
     weft_entity *all = weft__alloc(&live->memory, WEFT__MEMORY_OTHER, count + 1, sizeof *all, 16);
     if (all == NULL) {
         of->result = WEFT_OUT_OF_MEMORY;
@@ -571,7 +554,7 @@ static void prefab_follow(applying *a)
     uint32_t number = 0;
     if (image_find(a->file, schema->linked_group.id) == NULL) { /* up to the root: it has it */
         const weft_target *parent;
-        const weft_component up = world_component(live, schema->parent.id);
+        const weft_component up = live->types[schema->parent.id].component;
         while ((parent = weft_entity_read(live->world, root, up)) != NULL &&
                parent->entity.version != 0)
             root = parent->entity;

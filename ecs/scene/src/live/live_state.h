@@ -152,5 +152,3 @@ static inline uint32_t weft__live_key_place(uint64_t key)
 weft__live_slot *weft__live_slot_at(const weft_live *live, weft_entity entity);
 /* The object is gone; its base is freed. */
 void weft__live_slot_remove(weft_live *live, weft__live_slot *slot);
-/* The tables. */
-void weft__live_slots_free(weft_live *live);

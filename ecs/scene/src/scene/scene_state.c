@@ -252,9 +252,7 @@ static bool examine(update *u, uint32_t index)
         u->records++;
         return true;
     }
-    job *added = WEFT__SCENE_ADD(&u->scene->memory, &u->jobs);
-    if (added != NULL) *added = next;
-    return added != NULL;
+    return WEFT__SCENE_APPEND(&u->scene->memory, &u->jobs, &next);
 }
 
 /* ---- baking ---- */
@@ -406,9 +404,8 @@ static bool bake_all(update *u, const char *const *paths, uint32_t count)
 
 static bool add_change(update *u, uint32_t node, weft_scene_change_kind kind)
 {
-    weft__record_change *change = WEFT__SCENE_ADD(&u->scene->memory, &u->told.changes);
-    if (change != NULL) *change = (weft__record_change){node, kind};
-    return change != NULL;
+    const weft__record_change change = {node, kind};
+    return WEFT__SCENE_APPEND(&u->scene->memory, &u->told.changes, &change);
 }
 
 static bool add_removed(update *u, uint32_t node)
@@ -417,11 +414,8 @@ static bool add_removed(update *u, uint32_t node)
     size_t length = weft__node_path(&u->scene->tree, node, path, sizeof path);
     const char *kept =
         weft__pile_text(&u->told.removed, path, length < sizeof path ? length : sizeof path - 1);
-    const char **added =
-        kept == NULL ? NULL : WEFT__SCENE_ADD(&u->scene->memory, &u->told.removed_paths);
-    if (added == NULL) return false;
-    *added = kept;
-    return add_change(u, u->told.removed_paths.count - 1, WEFT_SCENE_REMOVED);
+    return kept != NULL && WEFT__SCENE_APPEND(&u->scene->memory, &u->told.removed_paths, &kept) &&
+           add_change(u, u->told.removed_paths.count - 1, WEFT_SCENE_REMOVED);
 }
 
 static const weft__output *output_of(const weft__record *record)
@@ -438,9 +432,7 @@ static bool find_dropped(update *u)
         if (record == NULL) continue;
         uint32_t now = weft__tree_find(&u->tree, old->nodes.at[i].path);
         if (now != WEFT__NONE && has_entity(&u->tree.nodes.at[now])) continue;
-        weft__record **added = WEFT__SCENE_ADD(&u->scene->memory, &u->dropped);
-        if (added == NULL) return false;
-        *added = record;
+        if (!WEFT__SCENE_APPEND(&u->scene->memory, &u->dropped, &record)) return false;
         if (record->output != NULL && !add_removed(u, i)) return false;
     }
     return true;
@@ -464,11 +456,8 @@ static bool compare(update *u)
 
 static bool add_problems(update *u, const weft__problem *first)
 {
-    for (; first != NULL; first = first->next) {
-        weft_error *added = WEFT__SCENE_ADD(&u->scene->memory, &u->told.problems);
-        if (added == NULL) return false;
-        *added = first->told;
-    }
+    for (; first != NULL; first = first->next)
+        if (!WEFT__SCENE_APPEND(&u->scene->memory, &u->told.problems, &first->told)) return false;
     return true;
 }
 
