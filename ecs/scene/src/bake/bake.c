@@ -85,9 +85,11 @@ static const char *schema_like(const weft__schema *schema, const char *word, siz
 
 /* ---- the run ---- */
 
+/* NULL: the one that is baked. */
 static uint32_t object_node(const weft_bake *bake, const weft_object *object)
 {
-    return (uint32_t)((const weft__node *)(const void *)object - bake->scene->tree->nodes.at);
+    const weft__node *node = (const void *)object;
+    return node == NULL ? bake->node : (uint32_t)(node - bake->scene->tree->nodes.at);
 }
 static const weft_object *node_object(const weft_bake *bake, uint32_t node)
 {
@@ -144,11 +146,7 @@ static void record_read(weft_bake *bake, weft__read read, const char *text, size
     }
     read.text = add_text(bake, &bake->read_texts, text, text_bytes);
     read.name = name == NULL ? 0 : add_text(bake, &bake->read_texts, name, strlen(name));
-    weft__read *kept = WEFT__SCENE_ADD(bake->scene->memory, &bake->reads);
-    if (kept == NULL)
-        refused(bake);
-    else
-        *kept = read;
+    if (!WEFT__SCENE_APPEND(bake->scene->memory, &bake->reads, &read)) refused(bake);
 }
 
 /* A mistake of a baker: reports it, and is `result`. */
@@ -169,12 +167,10 @@ static weft_entity refer(weft_bake *bake, weft__reference_kind kind, uint64_t pa
             return handle(i);
     weft__record_reference reference = {.kind = kind, .path = path};
     if (key != NULL) reference.text = add_text(bake, &bake->texts, key, strlen(key));
-    weft__record_reference *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->references);
-    if (added == NULL) {
+    if (!WEFT__SCENE_APPEND(bake->scene->memory, &bake->references, &reference)) {
         refused(bake);
         return (weft_entity){0, 0};
     }
-    *added = reference;
     return handle(bake->references.count - 1);
 }
 
@@ -183,12 +179,10 @@ weft_entity weft_bake_entity(weft_bake *bake, const char *name)
     uint64_t hash = name == NULL ? 0 : hash_string(name) | 1;
     for (uint32_t i = 0; i < bake->entities.count; i++)
         if (bake->entities.at[i] == hash) return refer(bake, WEFT__REFERENCE_OWN, i, NULL);
-    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->entities);
-    if (added == NULL) {
+    if (!WEFT__SCENE_APPEND(bake->scene->memory, &bake->entities, &hash)) {
         refused(bake);
         return (weft_entity){0, 0};
     }
-    *added = hash;
     return refer(bake, WEFT__REFERENCE_OWN, bake->entities.count - 1, NULL);
 }
 
@@ -325,25 +319,26 @@ static uint32_t own_number(weft_bake *bake, weft_entity entity)
     return WEFT__NONE;
 }
 
-/* Adds a step with room for `bytes`; NULL: memory was refused. */
-static void *add_step(weft_bake *bake, weft__bake_step step)
+/* Adds a step and a copy of its bytes; NULL: memory was refused. */
+static void *add_step(weft_bake *bake, weft__bake_step step, const void *from)
 {
     size_t bytes = sizeof step + ((step.bytes + 15) & ~UINT64_C(15));
     char *at = chars_add(bake, &bake->steps, bytes);
     if (at == NULL) return NULL;
     memcpy(at, &step, sizeof step);
-    return memset(at + sizeof step, 0, bytes - sizeof step);
+    memset(at + sizeof step, 0, bytes - sizeof step);
+    return step.bytes == 0 ? at + sizeof step : memcpy(at + sizeof step, from, step.bytes);
 }
 
-static const weft__bake_step *find_step(const weft_bake *bake, weft__bake_step_kind kind,
-                                        uint32_t entity, uint32_t component)
+static weft__bake_step *find_step(const weft_bake *bake, weft__bake_step_kind kind, uint32_t entity,
+                                  uint32_t component)
 {
     const char *end = bake->steps.at + bake->steps.count;
-    for (const char *at = bake->steps.at; at < end;) {
-        const weft__bake_step *step = (const weft__bake_step *)(const void *)at;
+    for (char *at = bake->steps.at; at < end;) {
+        weft__bake_step *step = (weft__bake_step *)(void *)at;
         bool is_value = step->kind <= WEFT__STEP_BUFFER && kind <= WEFT__STEP_BUFFER;
         if ((step->kind == kind || is_value) && step->entity == entity &&
-            step->component == component)
+            (kind == WEFT__STEP_TRANSFORM || step->component == component))
             return step;
         at += sizeof *step + ((step->bytes + 15) & ~UINT64_C(15));
     }
@@ -377,7 +372,7 @@ typedef struct values {
 static weft_result write_values(weft_bake *bake, weft_entity entity, weft_component component,
                                 const values *given)
 {
-    size_t size = given->size, bytes = given->count * size;
+    size_t size = given->size;
     const weft__schema_component *known = schema_of(bake->scene->schema, component);
     uint32_t number = own_number(bake, entity);
     if (bake->result != WEFT_OK) return bake->result;
@@ -398,14 +393,15 @@ static weft_result write_values(weft_bake *bake, weft_entity entity, weft_compon
         return refuse(bake, WEFT_ALREADY_EXISTS,
                       "%s is given twice, by bakers or by a property: once is possible",
                       desc->name);
-    char *at = add_step(
-        bake, (weft__bake_step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
-                                .entity = number,
-                                .component = component.id,
-                                .count = given->count,
-                                .bytes = bytes});
+    char *at =
+        add_step(bake,
+                 (weft__bake_step){.kind = given->is_buffer ? WEFT__STEP_BUFFER : WEFT__STEP_SET,
+                                   .entity = number,
+                                   .component = component.id,
+                                   .count = given->count,
+                                   .bytes = given->count * size},
+                 given->at);
     if (at == NULL) return bake->result;
-    if (bytes != 0) memcpy(at, given->at, bytes);
     if (!weft__elements_references(weft__type_of(desc), at, given->count, keep_reference, bake))
         return refuse(bake, WEFT_INVALID_ARGUMENT,
                       "%s: no entity of weft_bake_entity and its like, or no blob that "
@@ -442,21 +438,23 @@ weft_result weft_bake_disable(weft_bake *bake, weft_entity entity, weft_componen
     if (find_step(bake, WEFT__STEP_DISABLE, number, component.id) != NULL)
         return refuse(bake, WEFT_ALREADY_EXISTS, "\"%s\" is disabled twice: remove one",
                       known->desc->name);
-    add_step(bake, (weft__bake_step){
-                       .kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id});
+    add_step(
+        bake,
+        (weft__bake_step){.kind = WEFT__STEP_DISABLE, .entity = number, .component = component.id},
+        NULL);
     return bake->result;
 }
 
 weft_result weft_bake_name(weft_bake *bake, weft_entity entity, const char *name)
 {
     uint32_t number = own_number(bake, entity);
-    size_t bytes = name == NULL ? 0 : strlen(name);
+    if (name == NULL) name = "";
+    size_t bytes = strlen(name);
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
     if (bytes != 0 && !weft__name_fits(name, bytes))
         return refuse(bake, WEFT_INVALID_ARGUMENT, "the name of an entity is not UTF-8");
-    char *at = add_step(
-        bake, (weft__bake_step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1});
-    if (at != NULL && bytes != 0) memcpy(at, name, bytes);
+    add_step(bake, (weft__bake_step){.kind = WEFT__STEP_NAME, .entity = number, .bytes = bytes + 1},
+             name);
     return bake->result;
 }
 
@@ -491,20 +489,18 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
         problem = "places need the components of weft_transform_create: call it before "
                   "weft_scene_create";
     if (problem != NULL) return refuse(bake, WEFT_INVALID_ARGUMENT, "%s", problem);
-    const weft__bake_step *known = NULL;
-    for (uint32_t u = 0; u <= WEFT_TRANSFORM_DYNAMIC && known == NULL; u++)
-        known = find_step(bake, WEFT__STEP_TRANSFORM, number, u);
-    if (known != NULL) { /* the strongest usage counts, and the last place */
-        weft__bake_step *step = (weft__bake_step *)(uintptr_t)known;
+    weft__bake_step *step = find_step(bake, WEFT__STEP_TRANSFORM, number, 0);
+    if (step != NULL) { /* the strongest usage counts, and the last place */
         if (step->component < (uint32_t)usage) step->component = (uint32_t)usage;
         memcpy(step + 1, &place, sizeof place);
         return WEFT_OK;
     }
-    char *at = add_step(bake, (weft__bake_step){.kind = WEFT__STEP_TRANSFORM,
-                                                .entity = number,
-                                                .component = (uint32_t)usage,
-                                                .bytes = sizeof place});
-    if (at != NULL) memcpy(at, &place, sizeof place);
+    add_step(bake,
+             (weft__bake_step){.kind = WEFT__STEP_TRANSFORM,
+                               .entity = number,
+                               .component = (uint32_t)usage,
+                               .bytes = sizeof place},
+             &place);
     return bake->result;
 }
 
@@ -524,22 +520,16 @@ weft_result weft_bake_blob(weft_bake *bake, weft_blob_ref blob, const weft_blob_
             weft_blob_release(bake->scene->blobs, blob);
             return WEFT_OK;
         }
-    weft__record_blob *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->blobs);
-    if (added == NULL) {
+    const weft__record_blob added = {blob, type, hash_word(info.content_hash, info.type_hash)};
+    if (!WEFT__SCENE_APPEND(bake->scene->memory, &bake->blobs, &added)) {
         weft_blob_release(bake->scene->blobs, blob);
         refused(bake);
         return WEFT_OUT_OF_MEMORY;
     }
-    *added = (weft__record_blob){blob, type, hash_word(info.content_hash, info.type_hash)};
     return WEFT_OK;
 }
 
 /* ---- what bakers read ---- */
-
-static const weft_object *object_or_own(const weft_bake *bake, const weft_object *object)
-{
-    return object == NULL ? node_object(bake, bake->node) : object;
-}
 
 /* Text of the run: a copy that ends with it. */
 static const char *kept(weft_bake *bake, const char *text, size_t bytes)
@@ -551,15 +541,14 @@ static const char *kept(weft_bake *bake, const char *text, size_t bytes)
 
 const char *weft_bake_name_of(weft_bake *bake, const weft_object *object)
 {
-    const weft__node *node =
-        &bake->scene->tree->nodes.at[object_node(bake, object_or_own(bake, object))];
+    const weft__node *node = &bake->scene->tree->nodes.at[object_node(bake, object)];
     return kept(bake, node->name, node->name_bytes);
 }
 
 const char *weft_bake_path_of(weft_bake *bake, const weft_object *object)
 {
     char path[2 * WEFT__PATH_BYTES];
-    uint32_t node = object_node(bake, object_or_own(bake, object));
+    uint32_t node = object_node(bake, object);
     size_t length = weft__node_path(bake->scene->tree, node, path, sizeof path);
     return kept(bake, path, length < sizeof path ? length : sizeof path - 1);
 }
@@ -576,15 +565,17 @@ static void reads_node(weft_bake *bake, weft__read_kind kind, uint32_t node, con
     record_read(bake, read, path, length < sizeof path ? length : sizeof path - 1, name);
 }
 
-static void consume(weft_bake *bake, uint32_t node, const char *property)
+/* The node of an object, whose property is read: a baker's, if it is the own one. */
+static uint32_t reads_property(weft_bake *bake, const weft_object *object, const char *property)
 {
-    if (node != bake->node) return;
+    uint32_t node = object_node(bake, object);
     uint64_t hash = hash_bytes(HASH_K1, property, strlen(property));
-    uint64_t *added = WEFT__SCENE_ADD(bake->scene->memory, &bake->consumed);
-    if (added == NULL)
+    if (node != bake->node)
+        reads_node(bake, WEFT__READ_PROPERTY, node, property,
+                   weft__node_property(bake->scene->tree, node, property));
+    else if (!WEFT__SCENE_APPEND(bake->scene->memory, &bake->consumed, &hash))
         refused(bake);
-    else
-        *added = hash;
+    return node;
 }
 
 /* The object itself is read: the layer that has its bytes, or data of a source of this kind, the
@@ -593,7 +584,7 @@ static const weft__file_object *read_itself(weft_bake *bake, const weft_object *
                                             const char *kind)
 {
     const weft__tree *tree = bake->scene->tree;
-    const uint32_t node = object_node(bake, object_or_own(bake, object));
+    const uint32_t node = object_node(bake, object);
     const weft__file_object *found = NULL;
     reads_node(bake, WEFT__READ_BYTES, node, NULL, tree->nodes.at[node].own);
     for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL;) {
@@ -630,7 +621,7 @@ const weft_object *weft_bake_child(weft_bake *bake, const weft_object *object,
                                    const weft_object *previous)
 {
     const weft__tree *tree = bake->scene->tree;
-    uint32_t node = object_node(bake, object_or_own(bake, object));
+    uint32_t node = object_node(bake, object);
     uint32_t child = previous == NULL ? tree->nodes.at[node].first
                                       : tree->nodes.at[object_node(bake, previous)].next;
     if (previous == NULL)
@@ -667,11 +658,7 @@ uint32_t weft_bake_property(weft_bake *bake, const weft_object *object, const ch
                             weft_property *out, uint32_t capacity)
 {
     const weft__tree *tree = bake->scene->tree;
-    uint32_t node = object_node(bake, object_or_own(bake, object)), count = 0;
-    reads_node(bake, WEFT__READ_PROPERTY, node, property,
-               weft__node_property(tree, node, property));
-    consume(bake, node, property);
-    uint32_t layer = 0;
+    uint32_t node = reads_property(bake, object, property), count = 0, layer = 0;
     for (const weft__layer *l = NULL; (l = weft__layer_after(tree, node, l)) != NULL; layer++) {
         const weft__file_object *from = l->object;
         const weft__property *found = weft__object_property(from, property);
@@ -779,11 +766,8 @@ static weft_result value_of(weft_bake *bake, uint32_t node, const char *property
 weft_result weft_bake_parse(weft_bake *bake, const weft_object *object, const char *property,
                             const weft_type *type, void *value, bool *is_there)
 {
-    uint32_t node = object_node(bake, object_or_own(bake, object));
+    uint32_t node = reads_property(bake, object, property);
     bool is_found;
-    reads_node(bake, WEFT__READ_PROPERTY, node, property,
-               weft__node_property(bake->scene->tree, node, property));
-    consume(bake, node, property);
     return value_of(bake, node, property, type, value, is_there == NULL ? &is_found : is_there);
 }
 
@@ -791,7 +775,7 @@ void weft_bake_fail(weft_bake *bake, const weft_object *object, const char *at, 
                     ...)
 {
     const weft__tree *tree = bake->scene->tree;
-    uint32_t node = object_node(bake, object_or_own(bake, object));
+    uint32_t node = object_node(bake, object);
     const weft__file_object *place = tree->layers.at[tree->nodes.at[node].last_layer].object;
     for (const weft__layer *l = NULL;
          (l = weft__layer_after(tree, node, l)) != NULL && at != NULL;) {
