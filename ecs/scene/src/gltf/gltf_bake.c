@@ -158,8 +158,9 @@ typedef struct building {
     weft_blob_builder *builder;
     const char *kind; /* "meshes", for messages */
     uint32_t number;
-    uint32_t joint_count; /* of the skin of a mesh; UINT32_MAX: none */
-    uint64_t bytes;       /* so far */
+    uint32_t joint_count;            /* of the skin of a mesh; UINT32_MAX: none */
+    const weft__gltf_value *weights; /* of a mesh: the node's or its own; NULL: none */
+    uint64_t bytes;                  /* so far */
 } building;
 
 static bool refuse(building *b, const char *what, const char *why)
@@ -168,14 +169,14 @@ static bool refuse(building *b, const char *what, const char *why)
     return false;
 }
 
-static bool begin(building *b, const weft_blob_type *type)
+/* Makes a blob of a value of the file by `fill`; false: a mistake, reported, or memory refused. */
+static weft_result build(building *b, const weft_blob_type *type,
+                         bool (*fill)(building *b, const weft__gltf_value *json),
+                         const weft__gltf_value *json, weft_blob_ref *out)
 {
-    return weft_blob_builder_create(weft_bake_blobs(b->bake), type, 0, &b->builder) == WEFT_OK;
-}
-
-/* Ends a blob: `is_good`: it is complete, else a mistake was reported or memory refused. */
-static weft_result end(building *b, bool is_good, const weft_blob_type *type, weft_blob_ref *out)
-{
+    bool is_good =
+        weft_blob_builder_create(weft_bake_blobs(b->bake), type, 0, &b->builder) == WEFT_OK &&
+        fill(b, json);
     weft_result result =
         b->builder == NULL ? WEFT_OUT_OF_MEMORY : weft_blob_builder_error(b->builder)->code;
     if (result == WEFT_OK && is_good) result = weft_blob_builder_finish(b->builder, out);
@@ -385,8 +386,9 @@ static void widen(weft_gltf_mesh *mesh, const weft__gltf_accessor *positions, bo
     mesh->high = (weft_gltf_vec3){high[0], high[1], high[2]};
 }
 
-static bool fill_weights(building *b, weft_gltf_mesh *mesh, const weft__gltf_value *weights)
+static bool fill_weights(building *b, weft_gltf_mesh *mesh)
 {
+    const weft__gltf_value *weights = b->weights;
     if (weights == NULL || weights->kind != WEFT__JSON_ARRAY || weights->count == 0) return true;
     float *at = make_array(b, &mesh->weights.untyped, weights->count, sizeof *at);
     for (uint32_t i = 0; at != NULL && i < weights->count; i++) {
@@ -398,13 +400,13 @@ static bool fill_weights(building *b, weft_gltf_mesh *mesh, const weft__gltf_val
     return at != NULL;
 }
 
-static bool fill_mesh(building *b, const weft__gltf_value *json, const weft__gltf_value *weights)
+static bool fill_mesh(building *b, const weft__gltf_value *json)
 {
     weft_gltf_mesh *mesh = weft_blob_builder_root(b->builder);
     const weft__gltf_value *list = weft__gltf_member(json, "primitives");
     bool is_first = true;
-    if (!set_text(b, &mesh->name, weft__gltf_member(json, "name"))) return false;
-    if (!fill_weights(b, mesh, weights)) return false;
+    if (!set_text(b, &mesh->name, weft__gltf_member(json, "name")) || !fill_weights(b, mesh))
+        return false;
     if (list == NULL || list->count == 0) return true;
     weft_gltf_primitive *all = make_array(b, &mesh->primitives.untyped, list->count, sizeof *all);
     const weft__gltf_value *at = list + 1;
@@ -602,8 +604,7 @@ static weft_result bake_skin(weft_bake *bake, const weft__gltf_node *node, weft_
     GltfSkin value;
     const weft__gltf_value *json = node->file->skins.at[number];
     building b = {.bake = bake, .file = node->file, .kind = "skins", .number = (uint32_t)number};
-    bool is_good = begin(&b, &weft_gltf_skin_type) && fill_skin(&b, json);
-    weft_result result = end(&b, is_good, &weft_gltf_skin_type, &value.skin);
+    weft_result result = build(&b, &weft_gltf_skin_type, fill_skin, json, &value.skin);
     if (result == WEFT_OK)
         result = weft_bake_set(bake, entity, components->skin, &value, sizeof value);
     return result != WEFT_OK ? result
@@ -626,10 +627,9 @@ static weft_result bake_mesh(weft_bake *bake, const weft__gltf_node *node, weft_
     if (skin != UINT64_MAX)
         b.joint_count = weft__gltf_member(b.file->skins.at[skin], "joints")->count;
     const weft__gltf_value *json = b.file->meshes.at[number];
-    const weft__gltf_value *weights = weft__gltf_member(node->json, "weights");
-    if (weights == NULL) weights = weft__gltf_member(json, "weights");
-    bool is_good = begin(&b, &weft_gltf_mesh_type) && fill_mesh(&b, json, weights);
-    weft_result result = end(&b, is_good, &weft_gltf_mesh_type, &value.mesh);
+    b.weights = weft__gltf_member(node->json, "weights");
+    if (b.weights == NULL) b.weights = weft__gltf_member(json, "weights");
+    weft_result result = build(&b, &weft_gltf_mesh_type, fill_mesh, json, &value.mesh);
     return result != WEFT_OK ? result
                              : weft_bake_set(bake, entity, components->mesh, &value, sizeof value);
 }
@@ -643,12 +643,11 @@ static weft_result bake_animations(weft_bake *bake, const weft__gltf_node *node,
     memset(all, 0, sizeof all);
     for (uint32_t a = node->first_animation; a != WEFT__GLTF_NONE;
          a = node->file->next_animation[a], count++) {
-        weft__gltf_string(weft__gltf_member(node->file->animations.at[a], "name"), all[count].name,
-                          sizeof all[count].name);
+        const weft__gltf_value *json = node->file->animations.at[a];
+        weft__gltf_string(weft__gltf_member(json, "name"), all[count].name, sizeof all[0].name);
         building b = {.bake = bake, .file = node->file, .kind = "animations", .number = a};
-        bool is_good = begin(&b, &weft_gltf_animation_type) &&
-                       fill_animation(&b, node->file->animations.at[a]);
-        weft_result result = end(&b, is_good, &weft_gltf_animation_type, &all[count].animation);
+        weft_result result =
+            build(&b, &weft_gltf_animation_type, fill_animation, json, &all[count].animation);
         if (result != WEFT_OK) return result;
     }
     return weft_bake_buffer(bake, entity, components->animation, all, count, sizeof all[0]);

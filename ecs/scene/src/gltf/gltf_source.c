@@ -18,6 +18,12 @@
 #include <string.h>
 #include <weft/scene_gltf.h>
 
+/* Memory for an array, which is not NULL when it is empty; NULL: refused. */
+static void *array_of(weft_source *out, size_t count, size_t size)
+{
+    return weft_source_memory(out, (count + 1) * size);
+}
+
 /* Reports a mistake; always false. */
 #define fail(out, at, ...) (weft_source_fail((out), (at), __VA_ARGS__), false)
 
@@ -190,7 +196,7 @@ static bool read_list(weft_source *out, const weft__gltf_value *root, const char
     if (array == NULL) return true;
     if (array->kind != WEFT__JSON_ARRAY)
         return fail(out, array->at, "\"%s\" should be an array", name);
-    table->at = weft_source_memory(out, (array->count + (size_t)1) * sizeof *table->at);
+    table->at = array_of(out, array->count, sizeof *table->at);
     if (table->at == NULL) return false;
     for (const weft__gltf_value *element = NULL;
          (element = weft__gltf_after(array, element)) != NULL;) {
@@ -328,11 +334,14 @@ static uint32_t element_bytes(uint32_t width, uint32_t type, bool is_matrix)
     return (rows * bytes + 3) / 4 * 4 * rows;
 }
 
-static void hash_accessor(const weft__gltf_value *json, weft__gltf_accessor *accessor)
+static uint64_t hash_json(const weft__gltf_value *json)
 {
-    const weft__gltf_accessor *a = accessor;
-    uint64_t hash = hash_bytes(HASH_K0, json->at, (size_t)(json->end - json->at));
-    hash = hash_word(hash, a->stride);
+    return hash_bytes(HASH_K0, json->at, (size_t)(json->end - json->at));
+}
+
+static uint64_t hash_accessor(const weft__gltf_value *json, const weft__gltf_accessor *a)
+{
+    uint64_t hash = hash_word(hash_json(json), a->stride);
     if (a->bytes != NULL && a->count != 0)
         hash = hash_bytes(hash, a->bytes, (size_t)(a->count - 1) * a->stride + a->size);
     if (a->sparse_count != 0) {
@@ -340,7 +349,7 @@ static void hash_accessor(const weft__gltf_value *json, weft__gltf_accessor *acc
         hash = hash_bytes(hash, a->sparse_numbers, count * type_bytes(a->sparse_type));
         hash = hash_bytes(hash, a->sparse_values, count * a->size);
     }
-    accessor->hash = hash_end(hash);
+    return hash_end(hash);
 }
 
 static bool read_accessor(weft_source *out, const views_of *views, const weft__gltf_value *json,
@@ -373,7 +382,7 @@ static bool read_accessor(weft_source *out, const views_of *views, const weft__g
                     "bytes are read",
                     (unsigned long long)count);
     if (sparse != NULL && !read_sparse(out, views, sparse, accessor)) return false;
-    hash_accessor(json, accessor);
+    accessor->hash = hash_accessor(json, accessor);
     return true;
 }
 
@@ -381,8 +390,7 @@ static bool read_accessor(weft_source *out, const views_of *views, const weft__g
 static weft__gltf_accessor *read_accessors(weft_source *out, const weft__gltf_table *accessors,
                                            const views_of *views)
 {
-    weft__gltf_accessor *all =
-        weft_source_memory(out, (accessors->count + (size_t)1) * sizeof *all);
+    weft__gltf_accessor *all = array_of(out, accessors->count, sizeof *all);
     for (uint32_t i = 0; all != NULL && i < accessors->count; i++)
         if (!read_accessor(out, views, accessors->at[i], &all[i])) return NULL;
     return all;
@@ -586,7 +594,7 @@ static bool read_buffer(weft_source *out, const weft__gltf_table *buffers, uint3
 /* The bytes of all buffers, `byteLength` of each; NULL: a mistake. */
 static run *read_buffers(weft_source *out, const weft__gltf_table *buffers, run binary)
 {
-    run *all = weft_source_memory(out, (buffers->count + (size_t)1) * sizeof *all);
+    run *all = array_of(out, buffers->count, sizeof *all);
     for (uint32_t i = 0; all != NULL && i < buffers->count; i++)
         if (!read_buffer(out, buffers, i, binary, &all[i])) return NULL;
     return all;
@@ -598,8 +606,7 @@ static run *read_buffers(weft_source *out, const weft__gltf_table *buffers, run 
 static bool element_number(weft_source *out, const weft__gltf_value *element, uint32_t limit,
                            const char *what, uint32_t *number)
 {
-    bool is_one = element->kind == WEFT__JSON_NUMBER && element->number >= 0 &&
-                  element->number < limit && weft__number_is_whole(element->number);
+    bool is_one = is_whole(element) && element->number < limit;
     *number = is_one ? (uint32_t)element->number : 0;
     if (!is_one)
         weft_source_fail(out, element->at, "this is not the number of %s: there are %u", what,
@@ -653,11 +660,6 @@ static bool take_name(names *used, uint64_t hash)
     return true;
 }
 
-static uint64_t name_hash(uint64_t above, const char *name, size_t bytes)
-{
-    return hash_bytes(above ^ HASH_K1, name, bytes);
-}
-
 /* The name of a node as objects may have it; `word` and `number` when it has none. */
 static size_t legal_name(const weft__gltf_node *node, const char *word, uint32_t number,
                          char out[256])
@@ -680,14 +682,10 @@ static bool name_node(weft_source *out, names *used, weft__gltf_node *node, cons
     char name[256];
     size_t bytes = legal_name(node, word, number, name), first = bytes;
     uint64_t above = node->above == NULL ? HASH_K0 : node->above->path_hash;
-    uint64_t hash = name_hash(above, name, bytes);
-    if (!take_name(used, hash)) {
-        uint32_t turn = 2;
-        do {
-            bytes = first + (size_t)snprintf(name + first, sizeof name - first, "~%u", turn);
-            turn = turn < 15 ? turn + 1 : turn == 15 ? 16 + number : turn + 1;
-            hash = name_hash(above, name, bytes);
-        } while (!take_name(used, hash));
+    uint64_t hash;
+    for (uint32_t turn = 2; !take_name(used, hash = hash_bytes(above ^ HASH_K1, name, bytes));) {
+        bytes = first + (size_t)snprintf(name + first, sizeof name - first, "~%u", turn);
+        turn += turn == 15 ? 1 + number : 1;
     }
     char *kept = weft_source_memory(out, bytes + 1);
     if (kept == NULL) return false;
@@ -790,10 +788,10 @@ static bool make_room(weft_source *out, weft__gltf *file, walk *w)
     size_t count = (size_t)file->nodes.count + file->scenes.count;
     uint64_t slots = 16;
     while (slots < 2 * count) slots *= 2;
-    file->node = weft_source_memory(out, (count + 1) * sizeof *file->node);
-    file->in_order = weft_source_memory(out, (count + 1) * sizeof(void *));
+    file->node = array_of(out, count, sizeof *file->node);
+    file->in_order = array_of(out, count, sizeof(void *));
     *w = (walk){.out = out, .file = file, .used.mask = slots - 1};
-    w->stack = weft_source_memory(out, (count + 1) * sizeof(void *));
+    w->stack = array_of(out, count, sizeof(void *));
     w->used.at = weft_source_memory(out, slots * sizeof *w->used.at);
     if (file->node == NULL || file->in_order == NULL || w->stack == NULL || w->used.at == NULL)
         return false;
@@ -839,11 +837,6 @@ typedef struct hashing {
     uint64_t *meshes, *skins, *animations;
 } hashing;
 
-static uint64_t hash_json(const weft__gltf_value *json)
-{
-    return hash_bytes(HASH_K0, json->at, (size_t)(json->end - json->at));
-}
-
 /* Mixes the accessor that a member names into a hash; false: it is none. */
 static bool mix_accessor(hashing *h, const weft__gltf_value *number, uint64_t *hash)
 {
@@ -856,8 +849,7 @@ static bool mix_accessor(hashing *h, const weft__gltf_value *number, uint64_t *h
 
 static bool mix_attributes(hashing *h, const weft__gltf_value *object, uint64_t *hash)
 {
-    if (object == NULL) return true;
-    if (object->kind != WEFT__JSON_OBJECT)
+    if (object != NULL && object->kind != WEFT__JSON_OBJECT)
         return fail(h->out, object->at, "attributes should be an object: {\"POSITION\": 0}");
     for (const weft__gltf_value *m = NULL; (m = weft__gltf_after(object, m)) != NULL;)
         if (!mix_accessor(h, m, hash)) return false;
@@ -996,12 +988,12 @@ static uint64_t *hashes_make(weft_source *out, weft__gltf *file)
 {
     hashing h = {.out = out, .file = file};
     uint32_t animations = file->animations.count;
-    h.meshes = weft_source_memory(out, (file->meshes.count + (size_t)1) * sizeof *h.meshes);
-    h.skins = weft_source_memory(out, (file->skins.count + (size_t)1) * sizeof *h.skins);
-    h.animations = weft_source_memory(out, (animations + (size_t)1) * sizeof *h.animations);
-    file->samplers = weft_source_memory(out, (animations + (size_t)1) * sizeof *file->samplers);
-    file->next_animation = weft_source_memory(out, (animations + (size_t)1) * sizeof(uint32_t));
-    uint64_t *hashes = weft_source_memory(out, (file->object_count + (size_t)1) * sizeof *hashes);
+    h.meshes = array_of(out, file->meshes.count, sizeof *h.meshes);
+    h.skins = array_of(out, file->skins.count, sizeof *h.skins);
+    h.animations = array_of(out, animations, sizeof *h.animations);
+    file->samplers = array_of(out, animations, sizeof *file->samplers);
+    file->next_animation = array_of(out, animations, sizeof(uint32_t));
+    uint64_t *hashes = array_of(out, file->object_count, sizeof *hashes);
     if (h.meshes == NULL || h.skins == NULL || h.animations == NULL || hashes == NULL ||
         file->samplers == NULL || file->next_animation == NULL)
         return NULL;
