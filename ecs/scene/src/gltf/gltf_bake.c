@@ -169,7 +169,7 @@ static bool refuse(building *b, const char *what, const char *why)
     return false;
 }
 
-/* Makes a blob of a value of the file by `fill`; false: a mistake, reported, or memory refused. */
+/* Makes a blob by `fill`, which is false after a mistake, reported, or where memory was refused. */
 static weft_result build(building *b, const weft_blob_type *type,
                          bool (*fill)(building *b, const weft__gltf_value *json),
                          const weft__gltf_value *json, weft_blob_ref *out)
