@@ -29,6 +29,12 @@ SSH_CONNECTION="10.0.0.9 50000 10.0.0.5 2222" TERM_PROGRAM= run --inspect=0
 grep -Eq 'ssh -p 2222 -L ([0-9]+):127\.0\.0\.1:\1 10\.0\.0\.5,' "$work/err"; check "with the address that was connected to" $?
 SSH_CONNECTION=x TERM_PROGRAM=vscode run --inspect=0
 ! grep -q 'ssh -L' "$work/err"; check "an editor forwards the port itself" $?
+told() { # OPTION ...: how often a URL is told
+    "$weft" stress "$@" --seed 7 --rounds 2 --workers 2 2>&1 >"$work/out" | grep -c 'inspector: http'
+}
+[ "$(told everything --inspect=0)" -ge 1 ]; check "stress everything is inspected" $?
+[ "$(told everything --inspect=0 --json)" -ge 1 ]; check "with --json as well" $?
+[ "$(told determinism --inspect=0)" -eq 1 ]; check "worlds one after the other have one URL, told once" $?
 run --inspect=0,paused,; [ $? -eq 2 ]; check "an empty word is refused" $?
 run --inspect=none; [ $? -eq 2 ]; check "--inspect=none is refused" $?
 grep -q '27760,write' "$work/err"; check "and says what to give" $?

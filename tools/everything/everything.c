@@ -316,10 +316,11 @@ static void created_note(weft_world *world)
     created = world;
 }
 
-/* Others create worlds meanwhile where there are many. */
+/* Others create worlds meanwhile where there are many; and an inspector of every world watches
+ * itself, of which there is one place. */
 static weft_result world_create(everything *e, const weft_world_desc *desc, weft_world **out)
 {
-    if (e->is_one_of_many) return weft_world_create(desc, out);
+    if (e->is_one_of_many || getenv("WEFT_INSPECT") != NULL) return weft_world_create(desc, out);
     created = NULL;
     weft_world_watch_created(created_note);
     weft_result result = weft_world_create(desc, out);

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,13 @@ static bool read_value(const char *value, weft_inspect_desc *out)
  * that of an editor forwards the port by itself. */
 static void tell_url(const weft_inspect *inspect, const weft_log *log)
 {
+    static char told[sizeof inspect->url]; /* worlds one after the other have one URL: told once */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    const bool is_told = strcmp(told, inspect->url) == 0;
+    memcpy(told, inspect->url, sizeof told);
+    pthread_mutex_unlock(&lock);
+    if (is_told) return;
     const char *editor = secure_getenv("TERM_PROGRAM");
     unsigned port = weft__server_port(inspect->server);
     weft__log(log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
@@ -420,13 +428,23 @@ static void inspect_created(weft_world *world)
 {
     static char
         token[WEFT__TOKEN_BYTES]; /* one for the process: an open page finds the next world */
+    static uint32_t port_before;  /* that was drawn: the same for the world that comes after */
     weft_inspect_desc desc;
     weft_inspect *inspect;
     const char *why, *value = secure_getenv("WEFT_INSPECT");
     if (value == NULL || !read_value(value, &desc)) return;
     if (token[0] == '\0' && !draw_token(token)) return;
     desc.token = token;
-    weft_result result = start(world, &desc, &inspect, &why);
+    const bool is_any = desc.port == WEFT_INSPECT_ANY_PORT;
+    weft_result result = WEFT_IO;
+    if (is_any && port_before != 0) {
+        desc.port = port_before;
+        desc.takes_next_port = false;
+        result = start(world, &desc, &inspect, &why);
+        desc.port = WEFT_INSPECT_ANY_PORT;
+    }
+    if (result != WEFT_OK) result = start(world, &desc, &inspect, &why);
+    if (result == WEFT_OK && is_any) port_before = weft__server_port(inspect->server);
     if (result != WEFT_OK)
         weft__log(&desc.log, WEFT_LOG_WARNING, "WEFT_INSPECT=%s: a world is not inspected: %s",
                   value, why);
