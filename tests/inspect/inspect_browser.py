@@ -911,6 +911,37 @@ def values_are_written_into_their_document(b, host, _):
 
 
 @scenario
+def the_unit_of_a_document_stays_and_undo_reaches_it(b, host, _):
+    """What is written back has the unit that stood there; Undo gives the document its bytes again."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_document(folder, "0.1 deg/min")
+        def text():
+            with open(os.path.join(folder, "level.weft"), encoding="utf-8") as f:
+                return f.read()
+        def motion(then):
+            b.wait(then, "Math.abs(Number(document.querySelector('[id=\"f-Orbit-mean_motion\"]').value) - arguments[0]) < 1e-7", then * 3.141592653589793 / 180)
+        before = text()
+        guest = Host(sys.argv[1], "--write", "--live", folder)
+        try:
+            open_window(b, guest, "entities", "?query=Orbit")
+            b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
+            b.click(b.find_text("main tbody .link", "planet"))
+            b.wait("its values", "document.querySelector('[aria-label=\"Write Orbit.mean_motion into its document\"]')")
+            enter(b, "[id='f-Orbit-mean_motion']", "3 deg/min")
+            b.wait("the edit", "document.querySelector('main tbody').textContent.includes('mean_motion 0.0523')")
+            b.run("document.querySelector('[aria-label=\"Write Orbit.mean_motion into its document\"]').click()")
+            b.wait("it says so", "document.querySelector('main').textContent.includes('written into its document')")
+            equal(text(), before.replace("0.1 deg/min", "3 deg/min"))
+            b.run("document.activeElement.blur()")
+            b.click(b.find_text("main button", "Undo"))
+            b.wait("the document is taken back", "document.querySelector('main').textContent.includes('Orbit.mean_motion in its document is as it was')")
+            equal(text(), before)
+            motion(0.1)
+        finally:
+            assert guest.end()
+
+
+@scenario
 def jobs_show_workers(b, host, _):
     open_window(b, host, "jobs")
     b.wait("two workers", "document.querySelectorAll('main tbody tr').length === 2")

@@ -238,7 +238,12 @@ export const entities = {
       return el('span', { class: 'bits' }, el('button', { type: 'button', class: 'tiny', title: 'Draw it over time', 'aria-label': `Draw ${c.name}.${f.path} over time`, onclick: () => { pins.toggle({ ...id, unit: f.unit || '', name: data.name }); watch(); } }, '\u223f'),
         el('button', { type: 'button', class: 'tiny', title: 'Pause when \u2026', 'aria-label': `Pause when ${c.name}.${f.path} \u2026`, onclick: ask }, '\u2016'));
     }
-    const writeBack = (c, f) => el('button', { type: 'button', class: 'tiny', title: 'Write it into its document', 'aria-label': `Write ${c.name}.${f.path} into its document`, onclick: () => change({ do: 'write_back', component: c.name, path: f.path }, (d) => { updateOne(d); say2.textContent = 'written into its document'; }) }, '\u2913');
+    const writeBack = (c, f) => el('button', { type: 'button', class: 'tiny', title: 'Write it into its document', 'aria-label': `Write ${c.name}.${f.path} into its document`, onclick: () => change({ do: 'write_back', component: c.name, path: f.path }, (d) => {
+      updateOne(d);
+      undone.list.push({ text: `${c.name}.${f.path} in its document`, back: () => api.ask({ do: 'unwrite', entity: d.entity, edit: d.edit }) });
+      undone.changed();
+      say2.textContent = 'written into its document';
+    }) }, '\u2913');
 
     // ---- one entity
     let parts = new Map(), shown = '';

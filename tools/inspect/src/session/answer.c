@@ -65,6 +65,7 @@ static const struct {
     {"change", weft__entity_change, true},
     {"relate", weft__entity_relate, true},
     {"write_back", weft__value_write_back, true},
+    {"unwrite", weft__value_unwrite, true},
     {"press", weft__panel_press, true},
     {"switch", weft__system_switch, true},
     {"switch_group", weft__group_switch, true},

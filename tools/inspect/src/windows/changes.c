@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* changes.c: changes as the program itself would make them, by its public calls.
  *
- * What is refused is told in the words of the world. Nothing is kept for an undo: pages keep the
- * values that they wrote over. */
+ * What is refused is told in the words of the world. For an undo pages keep the values that
+ * they wrote over; live links keep what stood in documents. */
 #include "changes.h"
 
 #include "values.h"
 #include "window_entities.h"
 #include "window_entity.h"
+#include "written.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,9 +150,29 @@ uint32_t weft__entity_relate(weft__session *session, const weft__request *reques
     return tell(session, result, entity, out);
 }
 
+/* Where a value stands: a field of an object of a document. */
+typedef struct place {
+    weft_live *live;
+    const char *object, *field;
+} place;
+
+/* The live link that an entity comes from, and its object there; NULL: none, and the answer says
+ * so. */
+static weft_live *find_link(const weft__session *session, weft_entity entity, const char **object,
+                            weft__wire *out)
+{
+    uint32_t count;
+    weft_live *found = NULL, **links = weft__session_links(session, &count, out);
+    for (uint32_t i = 0; i < count && found == NULL; i++)
+        if ((*object = weft_live_path(links[i], entity)) != NULL) found = links[i];
+    free(links);
+    if (found == NULL) weft__window_fail(out, 422, "this entity comes from no live link");
+    return found;
+}
+
 /* The text of the value at a path, to be freed; NULL: there is none, and the answer says so. */
 static char *value_text(const weft__session *session, weft_entity entity, const char *component,
-                        const char *path_text, weft__wire *out)
+                        const char *path_text, const place *in, weft__wire *out)
 {
     weft_type made;
     const weft_type *type;
@@ -163,8 +184,10 @@ static char *value_text(const weft__session *session, weft_entity entity, const 
         weft__window_fail(out, 404, "this entity has no value %s.%s", component, path_text);
         return NULL;
     }
+    char *text = weft__written_text(in->live, in->object, in->field, type, &path, value);
+    if (text != NULL) return text;
     size_t length = weft_path_value_format(NULL, type, &path, value, NULL, 0);
-    char *text = malloc(length + 1);
+    text = malloc(length + 1);
     out->has_failed |= text == NULL;
     if (text != NULL) weft_path_value_format(NULL, type, &path, value, text, length + 1);
     return text;
@@ -175,24 +198,34 @@ uint32_t weft__value_write_back(weft__session *session, const weft__request *req
 {
     char component[WEFT__REQUEST_WORD], path[WEFT__REQUEST_WORD];
     char field[2 * WEFT__REQUEST_WORD];
+    place in = {.field = field};
     weft_entity entity;
-    uint32_t count, status = take_entity(session, request, &entity, out);
+    uint32_t status = take_entity(session, request, &entity, out);
     if (status != 200) return status;
     weft__request_text(request, "component", component, sizeof component);
     weft__request_text(request, "path", path, sizeof path);
-    char *text = value_text(session, entity, component, path, out);
-    if (text == NULL) return out->has_failed ? 503 : 404;
     const char *property = strcmp(component, "LocalTransform") == 0 ? "transform" : component;
     snprintf(field, sizeof field, "%s%s%s", property, path[0] == '\0' ? "" : ".", path);
-    weft_live **links = weft__session_links(session, &count, out);
-    const char *object = NULL;
-    uint32_t at = 0;
-    while (at < count && (object = weft_live_path(links[at], entity)) == NULL) at++;
-    if (object == NULL)
-        status = weft__window_fail(out, 422, "this entity comes from no live link");
-    else
-        status = tell(session, weft_live_edit(links[at], object, field, text), entity, out);
-    free(links);
+    if ((in.live = find_link(session, entity, &in.object, out)) == NULL) return 422;
+    char *text = value_text(session, entity, component, path, &in, out);
+    if (text == NULL) return out->has_failed ? 503 : 404;
+    weft_result result = weft_live_edit(in.live, in.object, field, text);
     free(text);
-    return status;
+    if (result == WEFT_OK) weft__wire_count(out, "edit", ++session->edits);
+    return tell(session, result, entity, out);
+}
+
+uint32_t weft__value_unwrite(weft__session *session, const weft__request *request, weft__wire *out)
+{
+    const char *object;
+    weft_entity entity;
+    uint32_t status = take_entity(session, request, &entity, out);
+    if (status != 200) return status;
+    if (weft__request_count(request, "edit", 0, UINT32_MAX) != session->edits)
+        return weft__window_fail(out, 422, "another value was written into a document since then");
+    weft_live *live = find_link(session, entity, &object, out);
+    if (live == NULL) return 422;
+    weft_result result = weft_live_undo(live);
+    session->edits -= result == WEFT_OK;
+    return tell(session, result, entity, out);
 }

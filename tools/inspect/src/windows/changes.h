@@ -21,8 +21,11 @@ uint32_t weft__entity_change(weft__session *session, const weft__request *reques
 /* {"entity": "12:3", "relation": "Parent", "target": "5:1"}; without a target: none. */
 uint32_t weft__entity_relate(weft__session *session, const weft__request *request, weft__wire *out);
 /* {"entity": "12:3", "component": "Orbit", "path": "drag"}: the value into the document of the live
- * link that the entity comes from. */
+ * link that the entity comes from, in the unit that stands there; "edit" of the answer is its
+ * number. */
 uint32_t weft__value_write_back(weft__session *session, const weft__request *request,
                                 weft__wire *out);
+/* {"entity": "12:3", "edit": 1}: what the last write_back replaced returns into the document. */
+uint32_t weft__value_unwrite(weft__session *session, const weft__request *request, weft__wire *out);
 
 #endif

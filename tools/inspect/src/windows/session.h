@@ -63,6 +63,7 @@ typedef struct weft__session {
     weft__search *search;         /* NULL: nothing was searched for */
     /* the Scenes window */
     weft_scene *scene;
+    uint32_t edits; /* write-backs that pages can take back */
     weft_inspect_source source;
     weft__panel *panels; /* of the Program window */
     /* relations of the world, found again when types were registered */
