@@ -89,6 +89,26 @@ class AllRows(Bed):
         self.assertEqual([one[0].tolist() for one in kept], [[2, 3], [3, 4], [4, 5]])
         self.assertEqual([one[2:] for one in kept], [(False, [slice(0, 5)])] * 3)
 
+    def test_all_rows_are_those_that_are_enabled(self):
+        world = weft.World(workers=1)
+        mass = world.component("Mass", "f4", enableable=True)
+        team = world.component("Team", [("pad", "u8"), ("number", "u4")], kind="shared")
+        made = world.create_many(6000, {mass: np.arange(6000)})
+        for i in range(3):
+            world.set(made[i::3], team, (7, i))
+        world.enable(made[:5990], mass, False)
+        seen = []
+
+        @world.system(write=[mass], read=[team], whole=True)
+        def grow(s):
+            seen.append([s[team]["number"].tolist(), s[mass].tolist(), len(s.entities), s.parts[-1].stop, s.enabled.tolist(), len(s)])
+            s[mass] += 1
+
+        world.step(1)
+        self.assertEqual(seen, [[[0, 0, 0, 1, 1, 1, 2, 2, 2, 2], [5990 + k for k in (1, 4, 7, 2, 5, 8, 0, 3, 6, 9)],
+                                 10, 10, [True] * 10, 10]])
+        self.assertEqual(world.look_up(made, mass)[0].tolist(), [*range(5990), *range(5991, 6001)])
+
     def test_commands_change_all_rows_that_there_are_then(self):
         commands = self.world.commands()
         commands.all(self.query).add(self.hit)

@@ -131,7 +131,15 @@ static PyObject *query_read_values(Query *self, PyObject *argument)
     return weft_py_fail(self->world, result);
 }
 
-/* Fills `to` with the shared value of each row. */
+/* How many rows of a slice are enabled: those that are copied. */
+static uint32_t enabled_count(const weft_slice *slice)
+{
+    uint32_t begin = 0, end = 0, count = 0;
+    while (weft_slice_next_run(slice, &begin, &end)) count += end - begin;
+    return count;
+}
+
+/* Fills `to` with the shared value of each row that is enabled. */
 static void spread_shared(Query *self, weft_component component, size_t size, char *to)
 {
     uint32_t term = 0;
@@ -139,7 +147,7 @@ static void spread_shared(Query *self, weft_component component, size_t size, ch
     weft_cursor cursor = weft_query_begin(self->world->world, self->query);
     while (weft_query_next(&cursor)) {
         const void *value = weft_slice_read_shared(&cursor.slice, term);
-        const size_t bytes = cursor.slice.count * size;
+        const size_t bytes = enabled_count(&cursor.slice) * size;
         size_t done = bytes < size ? bytes : size;
         if (value != NULL)
             memcpy(to, value, done);
@@ -189,7 +197,7 @@ static PyObject *query_rows(Query *self, PyObject *arguments)
     return weft_py_fail(self->world, result);
 }
 
-/* How many rows each slice has, as bytes of 4 each. */
+/* How many enabled rows each slice has, as bytes of 4 each. */
 static PyObject *query_lengths(Query *self, PyObject *unused)
 {
     (void)unused;
@@ -199,10 +207,11 @@ static PyObject *query_lengths(Query *self, PyObject *unused)
     weft_cursor cursor = weft_query_begin(world, self->query);
     while (out != NULL && weft_query_next(&cursor)) {
         const Py_ssize_t end = PyByteArray_Size(out);
-        if (PyByteArray_Resize(out, end + (Py_ssize_t)sizeof cursor.slice.count) != 0)
+        const uint32_t count = enabled_count(&cursor.slice);
+        if (PyByteArray_Resize(out, end + (Py_ssize_t)sizeof count) != 0)
             Py_CLEAR(out);
         else
-            memcpy(PyByteArray_AsString(out) + end, &cursor.slice.count, sizeof cursor.slice.count);
+            memcpy(PyByteArray_AsString(out) + end, &count, sizeof count);
     }
     weft_query_end(&cursor);
     return out;

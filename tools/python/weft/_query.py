@@ -187,13 +187,8 @@ class Whole(Slice):
 
     @property
     def enabled(self):
-        """A boolean for each row: whether the components asked for are enabled."""
-        masks = [numpy.empty(0, bool)]
-        with self._query.slices() as slices:
-            for s in slices:
-                mask = s.enabled
-                masks.append(numpy.ones(len(s), bool) if mask is None else mask)
-        return numpy.concatenate(masks)
+        """A boolean for each row: all are, the others are left out."""
+        return numpy.ones(len(self), bool)
 
 
 class _Slices:
