@@ -204,6 +204,15 @@ def check_deaths(at):
     check(not glob.glob(at("died.pftrace.*")), f"left: {glob.glob(at('died.pftrace.*'))}")
 
 
+def check_many_shares(at):
+    """A fused stage of many systems has a share of each."""
+    run("1", "65536", "2", environment={"WEFT_TRACE": at("many.pftrace"), "TRACE_TURNS": "600"})
+    events, _ = read(at("many.pftrace"))
+    turns = {name for _, kind, _, name, _ in events if kind == "B" and name.startswith("turn ")}
+    check(turns == {f"turn {i}" for i in range(600)}, f"many shares: of {len(turns)} systems, not of 600")
+    check_shares("many", events)
+
+
 def check_work(at):
     """What the engine does is a span each, and nothing of a frame is in no span."""
     sys.path.insert(0, os.path.join(sys.argv[2], "profile"))
@@ -316,6 +325,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_deaths(at)
     check_variables(at)
     check_work(at)
+    check_many_shares(at)
     run("2", "0", "20", at("a.pftrace"))
     subprocess.run([os.path.join(sys.argv[2], "weft-trace-json"), "--frames", "5:6", at("a.pftrace"), at("a.json")], check=True)
     spans = check_rows("cut", read(at("a.json"))[0])

@@ -5,6 +5,7 @@
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
  * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill,
  * int. TRACE_SLOW: microseconds that each index of the system "indices" takes.
+ * TRACE_TURNS: so many more systems that are fused, "turn 0", "turn 1", ...
  */
 #include <weft/weft.h>
 #include <weft/zone.h>
@@ -121,6 +122,14 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames, con
     weft_system_create(world, &(weft_system_desc){.name = "slow \xc3\xa9",
                                                   .run = slow,
                                                   .over.rows.terms = {{speed, WEFT_WRITE}}});
+    const char *turns = getenv("TRACE_TURNS");
+    for (int i = 0; turns != NULL && i < atoi(turns); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "turn %d", i);
+        weft_system_create(world, &(weft_system_desc){.name = name,
+                                                      .run = slow,
+                                                      .over.rows.terms = {{speed, WEFT_WRITE}}});
+    }
     weft_system_create(world, &(weft_system_desc){.name = "indices",
                                                   .run = nothing,
                                                   .user = &slow_us,

@@ -137,24 +137,25 @@ static inline bool trace_window_has(const trace_window *window, uint64_t time_ns
 }
 
 #define NESTING_MAX 64
-#define SHARES_MAX 512 /* systems of a fused stage; more are left out */
 
-/* Spans open on one worker. Invariant: share_count == 0 or open[depth - 1] is the span they are
+/* Spans open on one worker. Invariant: shares is empty or open[depth - 1] is the span they are
  * shares of. */
 typedef struct trace_stack {
-    uint32_t depth, share_count;
+    uint32_t depth;
     bool is_leaf; /* the innermost open span has no other in it */
     uint64_t last_ns;
     trace_record open[NESTING_MAX];
-    trace_record shares[SHARES_MAX];
+    WEFT__LIST(trace_record) shares;
 } trace_stack;
 
-/* Where records go. Constant but for the stacks. */
+/* Where records go. Constant but for the stacks and is_refused. */
 typedef struct trace_nest {
     const trace_format *format;
     trace_out *out;
     const trace_info *info;
     trace_stack *stacks; /* [info->row_count], zeroed */
+    weft__memory *memory;
+    bool is_refused; /* memory for a share */
 } trace_nest;
 
 /* ---- output, and how each kind of event is drawn ---- */
@@ -528,12 +529,12 @@ static void draw_shares(trace_nest *nest, const trace_stack *stack, const trace_
 {
     uint64_t whole = 0, passed = 0;
     double length = (double)(end_ns - span->time_ns);
-    for (uint32_t i = 0; i < stack->share_count; i++) whole += stack->shares[i].value;
-    for (uint32_t i = 0; i < stack->share_count && whole > 0; i++) {
+    for (uint32_t i = 0; i < stack->shares.count; i++) whole += stack->shares.at[i].value;
+    for (uint32_t i = 0; i < stack->shares.count && whole > 0; i++) {
         trace_record begin = *span, end = *span;
-        begin.name = end.name = stack->shares[i].name;
+        begin.name = end.name = stack->shares.at[i].name;
         begin.time_ns += (uint64_t)(length * (double)passed / (double)whole);
-        passed += stack->shares[i].value;
+        passed += stack->shares.at[i].value;
         end.time_ns += (uint64_t)(length * (double)passed / (double)whole);
         end.kind++; /* each end follows its begin in weft_job_event_kind */
         pass(nest, &begin);
@@ -549,7 +550,7 @@ static void end_span(trace_nest *nest, trace_stack *stack, uint64_t time_ns)
     end.time_ns = time_ns;
     if (stack->is_leaf) draw_shares(nest, stack, &begin, time_ns);
     stack->is_leaf = false;
-    stack->share_count = 0;
+    stack->shares.count = 0;
     pass(nest, &end);
 }
 
@@ -558,7 +559,7 @@ static void begin_span(trace_nest *nest, trace_stack *stack, const trace_record 
     if (stack->depth == NESTING_MAX) return;
     stack->open[stack->depth++] = *record;
     stack->is_leaf = true;
-    stack->share_count = 0;
+    stack->shares.count = 0;
     pass(nest, record);
 }
 
@@ -578,8 +579,9 @@ static void trace_nest_take(void *user, const trace_record *record)
         while (depth > 0 && stack->depth >= depth) end_span(nest, stack, record->time_ns);
         break;
     case TRACE_SHARE:
-        if (depth > 0 && stack->share_count < SHARES_MAX)
-            stack->shares[stack->share_count++] = *record;
+        if (depth > 0 &&
+            !WEFT__LIST_APPEND(nest->memory, WEFT__MEMORY_JOBS, &stack->shares, record, 1))
+            nest->is_refused = true;
         break;
     case TRACE_INSTANT:
     case TRACE_VALUE:
@@ -588,12 +590,13 @@ static void trace_nest_take(void *user, const trace_record *record)
     }
 }
 
-/* Ends what is open. */
+/* Ends what is open, and gives the memory of shares back. */
 static void trace_nest_end(trace_nest *nest)
 {
     for (uint32_t i = 0; i < nest->info->row_count; i++) {
         trace_stack *stack = &nest->stacks[i];
         while (stack->depth > 0) end_span(nest, stack, stack->last_ns);
+        WEFT__LIST_FREE(nest->memory, WEFT__MEMORY_JOBS, &stack->shares);
     }
 }
 
@@ -1072,13 +1075,13 @@ static void report_cut(const weft__trace_file *file)
 static weft_result write_events(weft__trace_file *file, const trace_info *info, trace_stack *stacks,
                                 trace_record *records)
 {
-    trace_nest nest = {file->format, &file->out, info, stacks};
+    trace_nest nest = {file->format, &file->out, info, stacks, file->desc.memory, false};
     file->format->begin(&file->out, info);
     weft_result result = trace_spool_read(&file->spool, records, trace_nest_take, &nest);
     trace_nest_end(&nest);
     file->format->end(&file->out, info);
     trace_out_flush(&file->out);
-    return result;
+    return result == WEFT_OK && nest.is_refused ? WEFT_OUT_OF_MEMORY : result;
 }
 
 /* Closes the file. */
