@@ -76,6 +76,20 @@ def same(what, expected, found):
     print(f"{what}: {found}")
 
 
+def files_of_ranks(folder):
+    """What the environment asks for has a file of each rank; an order of slices is run again from them."""
+    with tempfile.TemporaryDirectory() as place:
+        def ask(**variables):
+            options = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+            return hash_of(run(folder, 3, *SMALL, "--workers", 2, options=options))
+        first = ask(WEFT_ORDER=f"record:{place}/a.order", WEFT_STATE_LOG=f"{place}/a.log", WEFT_TRACE=f"{place}/a.pftrace")
+        names = sorted(f"a.rank{rank}.{end}" for rank in range(3) for end in ("order", "log", "pftrace"))
+        same("files of ranks", names, sorted(os.listdir(place)))
+        same("hash of the order again", first, ask(WEFT_ORDER=f"replay:{place}/a.order"))
+        same("hash of a drawn order", first, ask(WEFT_ORDER="draw:1"))
+        same("drawn orders have no file", names, sorted(os.listdir(place)))
+
+
 def hashes(folder, quick):
     """One hash for any number of ranks and workers; sectors move between ranks meanwhile."""
     one = hash_of(run(folder, 1, *SMALL))
@@ -95,6 +109,7 @@ def hashes(folder, quick):
     same("with SPARSE components and names", hash_of(alone), hash_of(moved))
     same("names and SPARSE components by gid", figure_of(alone, "beside"), figure_of(moved, "beside"))
     same("SPARSE components count", False, one == hash_of(alone))
+    files_of_ranks(folder)
     split = [sorted(line for line in run(folder, ranks, program="shard_split").splitlines() if line.startswith("hash "))
              for ranks in (2, 5)]
     same("ranks of communicators of the program's own", ["1", "1", "2", "3"],

@@ -25,7 +25,7 @@ extern "C" {
 /* ---- start and stop ---- */
 
 /* Joins the run; collective. Initialises MPI unless the program did so. `argc`, `argv`: those of
- * main, or NULL. Files of WEFT_TRACE and WEFT_STATE_LOG get the rank in their names:
+ * main, or NULL. Files of WEFT_TRACE, WEFT_STATE_LOG and WEFT_ORDER get the rank in their names:
  * run.rank0.pftrace. Refuses a run whose ranks are not the same program: all compare the version
  * of the library and the hash of the executable file. Errors: UNSUPPORTED (the ranks differ: the
  * text says which rank; MPI gives less than MPI_THREAD_FUNNELED; several processes were started,

@@ -176,12 +176,14 @@ static weft_result check_count(void)
     return WEFT_OK;
 }
 
-/* A file of each rank: run.pftrace of the environment becomes run.rank0.pftrace. */
+/* A file of each rank: run.pftrace of the environment becomes run.rank0.pftrace. A drawn order has
+ * no file. */
 static void name_file(const char *variable)
 {
     const char *path = secure_getenv(variable);
     char name[4200], end[32];
     if (path == NULL || path[0] == '\0' || weft__transport_count() == 1) return;
+    if (strcmp(variable, "WEFT_ORDER") == 0 && strncmp(path, "draw:", 5) == 0) return;
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
     const size_t front = dot != NULL ? (size_t)(dot - path) : strlen(path);
     snprintf(end, sizeof end, ".rank%u", weft__transport_rank());
@@ -203,6 +205,7 @@ static weft_result start(const void *communicator, int *argc, char ***argv)
     if (result == WEFT_OK) {
         name_file("WEFT_TRACE");
         name_file("WEFT_STATE_LOG");
+        name_file("WEFT_ORDER");
     } else {
         refused.rank = weft__transport_rank();
         refused.count = weft__transport_count();
