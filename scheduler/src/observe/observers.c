@@ -37,7 +37,6 @@ typedef struct observer_watch {
     uint32_t bytes;               /* of a value that is kept; 0: none is */
     uint32_t restores;            /* of the scheduler at the last scan */
     bool is_lost;                 /* a scan ran out of memory: neither are mirrors */
-    bool is_seen;                 /* all rows of this scan were looked at */
     uint64_t scan;                /* number of the last one */
     uint64_t told;                /* the last one that was told */
     WEFT__LIST(uint32_t) members; /* [index] */
@@ -63,7 +62,6 @@ typedef struct weft__observer {
 typedef struct weft__observers {
     WEFT__LIST(weft__observer *) all;     /* in the order in which they run */
     WEFT__LIST(observer_watch *) watches; /* that of all entities, where it is, is first */
-    weft_job_cost cost;                   /* of looking at the rows of one */
     uint32_t last_id;
 } weft__observers;
 
@@ -362,21 +360,17 @@ static void values_rescue(observer_watch *watch)
     }
 }
 
-/* Looks at the rows. On any worker: of one watch at a time. */
-static void observer_watch_look(observer_watch *watch)
+/* What is new in the rows, then of whom. `all`: of all entities, scanned; or NULL. False: no
+ * memory. */
+static bool observer_watch_scan(observer_watch *watch, const observer_watch *all)
 {
     watch->scan++;
     watch->came.entities.count = watch->went.entities.count = watch->compared = 0;
     const uint32_t restores = weft__scheduler_of(watch->world)->restores;
     if (watch->restores != restores) watch->diff.seen = 0;
     watch->restores = restores;
-    watch->is_seen = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch);
-}
-
-/* From the rows to the entities. `all`: of all entities, settled; or NULL. False: no memory. */
-static bool observer_watch_settle(observer_watch *watch, const observer_watch *all)
-{
-    bool is_done = watch->is_seen && went_settle(watch) && came_settle(watch, all);
+    bool is_done = (!watch->is_lost || candidates_all(watch)) && rows_scan(watch) &&
+                   went_settle(watch) && came_settle(watch, all);
     if (is_done)
         weft__row_diff_seen(&watch->diff, false);
     else
@@ -545,33 +539,14 @@ static void call_all(calling *c)
 
 /* ---- one round ---- */
 
-static int look_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
-{
-    const weft__observers *observers = argument;
-    (void)job;
-    for (uint32_t i = begin; i < end; i++) observer_watch_look(observers->watches.at[i]);
-    return 0;
-}
-
 static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
 {
     weft__observers *observers = scheduler->observers;
     const observer_watch *all = NULL;
     bool is_done = true;
-    weft_job_for_desc desc = {.fn = look_part,
-                              .argument = observers,
-                              .count = observers->watches.count,
-                              .grain = 1,
-                              .cost = &observers->cost,
-                              .name = "observers: rows"};
-    weft_job_context *job = weft__front(scheduler->world)->host.context;
-    if (job == NULL || is_serial(scheduler) || desc.count < 2 ||
-        weft_job_for(job, &desc, NULL) != WEFT_OK) /* refused: nothing was run */
-        look_part(NULL, observers, 0, desc.count);
-    for (uint32_t i = 0; i < observers->watches.count; i++) {
+    for (uint32_t i = 0; is_done && i < observers->watches.count; i++) {
         observer_watch *watch = observers->watches.at[i];
-        watch->is_seen = watch->is_seen && is_done; /* else what is new is not known */
-        is_done = observer_watch_settle(watch, all) && is_done;
+        is_done = observer_watch_scan(watch, all);
         if (watch->component == 0) all = watch;
     }
     *is_news = false;
@@ -839,8 +814,7 @@ static observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t compone
             (observers->watches.count - at) * sizeof observers->watches.at[0]);
     observers->watches.at[at] = watch;
     observers->watches.count++;
-    observer_watch_look(watch);
-    bool is_done = observer_watch_settle(watch, NULL);
+    bool is_done = observer_watch_scan(watch, NULL);
     observer_watch_told(watch); /* what is there is not news */
     if (is_done) return watch;
     watch_release(scheduler, watch);
@@ -985,8 +959,7 @@ weft_result weft__observers_pass(const weft_world *world, weft_component spared)
                                   &watch->destroyed, &watch->added};
         uint32_t counts[5];
         for (uint32_t k = 0; k < 5; k++) counts[k] = lists[k]->entities.count;
-        observer_watch_look(watch);
-        if (!observer_watch_settle(watch, all))
+        if (!observer_watch_scan(watch, all))
             result = weft__error_memory(world, "what observers know of rows that moved");
         if (watch->component == 0) all = watch;
         for (uint32_t k = 0; k < 5 && watch->component != spared.id; k++)
