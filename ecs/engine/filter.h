@@ -8,7 +8,6 @@
 #pragma once
 
 #include "archetype_state.h"
-#include "list.h"
 
 #include <weft/query.h>
 

@@ -18,7 +18,6 @@
 
 #include "error.h"
 #include "filter.h"
-#include "table.h"
 
 #define WEFT__QUERY_ALIGNMENT ((size_t)16) /* of its arrays */
 #define WEFT__ALTERNATIVE_LIMIT 64         /* descriptions of one query: bits of a word */

@@ -11,9 +11,6 @@
 #pragma once
 
 #include "archetype_state.h"
-#include "list.h"
-
-#include <string.h>
 
 #define WEFT__PIECE_ROWS 8192u /* at most */
 

@@ -6,7 +6,6 @@
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "query_read.h"
-#include "sparse.h"
 #include "world_view.h"
 
 /* ---- single rows whose values are plain bytes, where nothing has to be made ----

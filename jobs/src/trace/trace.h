@@ -7,10 +7,9 @@
  *   reader         -           one at a time per ring */
 #pragma once
 
-#include <weft/jobs.h>
-
-#include "atomic.h"
 #include "heap.h"
+
+#include <weft/jobs.h>
 
 /* Owner: the worker, which writes; the reader takes. Invariant: written == read + held, and
  * x_dropped counts what was neither. */

@@ -16,6 +16,12 @@
  * was drained is in the files, so that a program that dies leaves the frames before: FILE.names.raw
  * has what the records need, and tools/profile/perfetto.py reads both. */
 #include "trace_file.h"
+#include "hash.h"
+#include "list.h"
+#include "log.h"
+#include "table.h"
+#include "text.h"
+#include "utf8.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,13 +30,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "hash.h"
-#include "list.h"
-#include "log.h"
-#include "table.h"
-#include "text.h"
-#include "utf8.h"
 
 /* One event in the spool. A value. */
 typedef struct trace_record {

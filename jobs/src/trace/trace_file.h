@@ -17,11 +17,8 @@
  *   guest          its own           yes         never */
 #pragma once
 
-#include <weft/jobs.h>
-
 #include "file_problem.h"
 #include "lock.h"
-#include "os_file.h"
 #include "trace.h"
 
 #define WEFT__TRACE_ROW_NAME 48 /* bytes, at most */

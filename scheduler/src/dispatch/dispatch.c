@@ -9,17 +9,13 @@
  * asks. One more way does the same for the slices of large chunks where nothing watches and no row
  * is asked about: run_sweep. */
 #include "dispatch.h"
-
 #include "counters.h"
 #include "diagnose.h"
-#include "ecs_engine.h"
 #include "hash_log.h"
 #include "part_order.h"
 #include "registry.h"
 #include "running.h"
 #include "search.h"
-
-#include <string.h>
 
 static void levels_run(const weft__worker *worker, const weft__entry *entry);
 

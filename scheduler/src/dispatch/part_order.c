@@ -3,17 +3,12 @@
  *
  * A replay runs every item once, whatever a list says: what it does not name runs at the end. */
 #include "part_order.h"
-
-#include "ecs_engine.h"
-#include "file_problem.h"
 #include "file_replace.h"
 #include "log.h"
-#include "pile.h"
 #include "registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void weft__part_keep(weft__scheduler *scheduler, uint32_t worker, uint32_t stage, uint32_t item)
 {

@@ -6,7 +6,6 @@
  * tallies, slice.worker. DRAW keeps to the edges of the segment's graph. */
 #pragma once
 
-#include "list.h"
 #include "lock.h"
 #include "scheduler_state.h"
 

@@ -4,9 +4,7 @@
  *
  * Checked builds compare each with what the system declared. */
 #include "slice_ops_system.h"
-
 #include "diagnose.h"
-#include "ecs_engine.h"
 #include "registry.h"
 
 static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t component,

@@ -11,19 +11,16 @@
 #include "counters.h"
 #include "diagnose.h"
 #include "dispatch.h"
-#include "ecs_engine.h"
 #include "hash_log.h"
 #include "observers.h"
 #include "part_order.h"
 #include "registry.h"
-#include "scheduler_state.h"
 #include "segment_graph.h"
 #include "slice_ops_system.h"
 #include "stage_entries.h"
 
 #include <float.h>
 #include <string.h>
-#include <weft/relation.h>
 
 /* ---- the clock ----
  *

@@ -8,21 +8,16 @@
  * and 40 light systems over 4,096 rows take 3.7 times as long as without a log, not 73. A checked
  * build keeps none and so finds what was written past versions. */
 #include "hash_log.h"
-
-#include "ecs_engine.h"
 #include "file_problem.h"
 #include "hash.h"
 #include "log.h"
-#include "os_file.h"
 #include "registry.h"
 #include "world_hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TEXT_BYTES = 1 << 16, LINE_BYTES = 1024, PATH_BYTES = 4096, WORLDS_MAX = 256 };
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "ecs_engine.h"
-#include "pile.h"
 #include "run_choice.h"
 #include "staging.h"
 #include "text.h"

@@ -10,16 +10,10 @@
 #include "compile.h"
 #include "counters.h"
 #include "dispatch.h"
-#include "heap.h"
-#include "invariant.h"
-#include "pile.h"
 #include "registry.h"
-#include "scheduler_state.h"
-#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
 #include <weft/system.h>
 
 typedef enum decided_by {

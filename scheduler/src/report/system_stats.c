@@ -6,7 +6,6 @@
  * the systems of the owner one after the other, the longest SERIAL system. A segment that ran as
  * a graph counts as one stage. Reads only. Owner. */
 #include "registry.h"
-#include "scheduler_state.h"
 #include "sized.h"
 
 /* ---- what they are ---- */
