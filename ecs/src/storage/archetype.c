@@ -580,7 +580,7 @@ static void buckets_grow(weft_world *world, weft__archetype *from)
             plan->next = *bucket_of(from, plan->to);
             *bucket_of(from, plan->to) = plan;
         }
-    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, allocated == 0 ? NULL : old, allocated);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, old, allocated);
 }
 
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to)
@@ -626,7 +626,7 @@ static bool edges_grow(weft_world *world, weft__archetype *archetype)
     archetype->edge_mask = grown - 1;
     for (uint32_t i = 0; i < old_capacity; i++)
         if (old[i].key != 0) *edge_slot(archetype, old[i].key) = old[i];
-    if (old_capacity != 0) WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity);
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity);
     return true;
 }
 
@@ -675,12 +675,8 @@ static void plans_fini(weft_world *world, weft__archetype *archetype)
             weft__free(&world->memory, WEFT__MEMORY_METADATA, plan, 1, plan_bytes(plan),
                        _Alignof(weft__plan));
         }
-    uint32_t buckets = bucket_count(archetype);
-    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, buckets == 0 ? NULL : archetype->plans,
-               buckets);
-    if (edge_capacity(archetype) != 0)
-        WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
-                   edge_capacity(archetype));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->plans, bucket_count(archetype));
+    WEFT__FREE(&world->memory, WEFT__MEMORY_METADATA, archetype->edges, edge_capacity(archetype));
 }
 
 /* ---- the block of an archetype ---- */

@@ -148,19 +148,6 @@ static const char *type_name(const weft_world *world, uint32_t component)
     return type == NULL ? "-" : type->desc.name;
 }
 
-/* ---- memory ---- */
-
-static void *take_memory(weft__scheduler *scheduler, uint32_t count, size_t size, size_t alignment)
-{
-    return weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count + 1, size, alignment);
-}
-
-static void give_memory(weft__scheduler *scheduler, void *memory, uint32_t count, size_t size,
-                        size_t alignment)
-{
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, memory, count + 1, size, alignment);
-}
-
 static const weft__query *query_of(const weft__system *system)
 {
     if (system->query.id == 0) return NULL;
@@ -758,7 +745,8 @@ weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log
         weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *log, 64);
     if (log == NULL) return weft__error_memory(scheduler->world, "the state log");
     log->desc = *desc;
-    log->workers = take_memory(scheduler, scheduler->worker_count, sizeof *log->workers, 64);
+    log->workers = WEFT__NEW_ZEROED(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                    scheduler->worker_count, *log->workers);
     if (log->workers == NULL) {
         weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
         return weft__error_memory(scheduler->world, "the state log");
@@ -807,7 +795,7 @@ weft_result weft__hash_log_close(weft__scheduler *scheduler)
     WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->chunks);
     WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->whats);
     WEFT__LIST_FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->firsts);
-    give_memory(scheduler, log->workers, scheduler->worker_count, sizeof *log->workers, 64);
+    WEFT__FREE(scheduler->memory, WEFT__MEMORY_SYSTEMS, log->workers, scheduler->worker_count);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
     scheduler->hash_log = NULL;
     return result;
