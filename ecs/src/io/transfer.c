@@ -60,8 +60,8 @@ typedef struct transfer {
     uint64_t row_count;
     uint64_t name_count;
     bool shares_memory; /* the same hooks: spilled buffers change hands */
-    uint32_t reserved;  /* parts that have rows in the destination */
-    uint32_t copied;    /* parts whose values were copied */
+    bool is_refused;    /* memory of a spilled buffer */
+    uint32_t copied;    /* parts whose values were copied, the last one maybe in part */
     WEFT__LIST(transfer_blob) blobs;
     weft__table blobs_from; /* of their places in the list, from 1 */
     weft_transfer_report report;
@@ -89,18 +89,17 @@ static weft_entity handle_follow(const transfer *t, weft_entity entity)
 }
 
 /* Destination rows of a part: calls `visit` for every span with the number of its first row among
- * the rows of the part; ends when it returns false. */
-static bool transfer_spans(transfer *t, uint32_t part,
-                           bool (*visit)(transfer *t, uint32_t part, weft__span span,
+ * the rows of the part. */
+static void transfer_spans(transfer *t, uint32_t part,
+                           void (*visit)(transfer *t, uint32_t part, weft__span span,
                                          uint32_t done))
 {
     const weft__change_part *p = &t->change.parts.at[part];
     for (uint32_t i = p->pieces, done = 0; done < p->count; i++) {
         weft__span span = t->spans.at[i];
-        if (!visit(t, part, span, done)) return false;
+        visit(t, part, span, done);
         done += span.count;
     }
-    return true;
 }
 
 static uint32_t transfer_type(transfer *t, uint32_t component);
@@ -263,7 +262,7 @@ static weft_result transfer_sparse_reserve(transfer *t)
 }
 
 /* SPARSE rows belong to the new ids; the slots of the old ones are empty. Sources are marked. */
-static bool span_give(transfer *t, uint32_t number, weft__span to, uint32_t done)
+static void span_give(transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
     const weft__change_part *part = part_at(t, number);
     for (uint32_t i = 0; i < to.count; i++) {
@@ -274,7 +273,6 @@ static bool span_give(transfer *t, uint32_t number, weft__span to, uint32_t done
         (void)now;
     }
     weft__sparse_enter(to.chunk, to.row, to.count);
-    return true;
 }
 
 /* ---- blobs: copied before the commit, fields are rewritten after it ---- */
@@ -628,8 +626,8 @@ static void column_copy(const transfer *t, const weft__change_part *part, uint32
                bytes);
 }
 
-/* Gives the copies of spilled buffers memory of the destination. */
-static bool heaps_copy(transfer *t, const weft__change_part *part, const weft__type_ref *ref,
+/* Gives the copies of spilled buffers memory of the destination; none where it is refused. */
+static void heaps_copy(transfer *t, const weft__change_part *part, const weft__type_ref *ref,
                        uint32_t done, weft__span to, uint32_t to_column)
 {
     size_t size = ref->type->desc.size;
@@ -637,15 +635,17 @@ static bool heaps_copy(transfer *t, const weft__change_part *part, const weft__t
         weft_buffer *copy = buffer_at(to.chunk, to_column, to.row + i);
         const weft_buffer *buffer =
             buffer_at(part->chunk, ref->column, source_row(t, part, done + i));
+        copy->heap = NULL;
         if (buffer->heap == NULL) continue;
         copy->heap = weft__alloc(&t->to->memory, WEFT__MEMORY_BUFFERS, buffer->capacity, size, 16);
-        if (copy->heap == NULL) return false;
-        memcpy(copy->heap, buffer->heap, buffer->count * size);
+        if (copy->heap != NULL)
+            memcpy(copy->heap, buffer->heap, buffer->count * size);
+        else
+            t->is_refused = true;
     }
-    return true;
 }
 
-static bool span_copy(transfer *t, uint32_t number, weft__span to, uint32_t done)
+static void span_copy(transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
     const weft__change_part *part = part_at(t, number);
     const weft__archetype *archetype = part->chunk->archetype;
@@ -654,26 +654,12 @@ static bool span_copy(transfer *t, uint32_t number, weft__span to, uint32_t done
         if (ref->column == 0) continue;
         uint32_t column = target_of(t, part, i, to.chunk->archetype)->column;
         column_copy(t, part, ref->column, done, to, column);
-        for (uint32_t r = 0; r < to.count && is_spilling(ref) && !t->shares_memory; r++)
-            buffer_at(to.chunk, column, to.row + r)->heap = NULL;
+        if (is_spilling(ref) && !t->shares_memory) heaps_copy(t, part, ref, done, to, column);
     }
-    return true;
 }
 
-static bool span_copy_heaps(transfer *t, uint32_t number, weft__span to, uint32_t done)
-{
-    const weft__change_part *part = part_at(t, number);
-    const weft__archetype *archetype = part->chunk->archetype;
-    for (uint32_t i = 0; i < archetype->type_count; i++) {
-        const weft__type_ref *ref = &archetype->types[i];
-        if (!is_spilling(ref)) continue;
-        uint32_t column = target_of(t, part, i, to.chunk->archetype)->column;
-        if (!heaps_copy(t, part, ref, done, to, column)) return false;
-    }
-    return true;
-}
-
-static bool span_uncopy(transfer *t, uint32_t number, weft__span to, uint32_t done)
+/* Undoes it. */
+static void span_uncopy(transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
     const weft__archetype *archetype = to.chunk->archetype;
     (void)number, (void)done;
@@ -685,22 +671,6 @@ static bool span_uncopy(transfer *t, uint32_t number, weft__span to, uint32_t do
                        ref->type->desc.size, 16);
         }
     }
-    return true;
-}
-
-/* Undoes it. */
-static void transfer_uncopy(transfer *t, uint32_t part)
-{
-    if (!t->shares_memory) transfer_spans(t, part, span_uncopy);
-}
-
-/* Copies the values of a part; on failure nothing of this part is left. */
-static weft_result transfer_copy(transfer *t, uint32_t part)
-{
-    transfer_spans(t, part, span_copy);
-    if (t->shares_memory || transfer_spans(t, part, span_copy_heaps)) return WEFT_OK;
-    transfer_uncopy(t, part);
-    return weft__error_memory(t->to, "weft_world_transfer: a buffer");
 }
 
 /* Memory of spilled buffers: counted in its new world, or freed in the old one. */
@@ -750,7 +720,7 @@ static void references_follow(transfer *t, const weft__type *type, void *values,
         weft__elements_references(type, values, count, reference_follow, &f);
 }
 
-static bool span_settle(transfer *t, uint32_t number, weft__span to, uint32_t done)
+static void span_settle(transfer *t, uint32_t number, weft__span to, uint32_t done)
 {
     const weft__change_part *part = part_at(t, number);
     const weft__archetype *archetype = part->chunk->archetype;
@@ -770,7 +740,6 @@ static bool span_settle(transfer *t, uint32_t number, weft__span to, uint32_t do
             references_follow(t, target->type, values, to.count);
         }
     }
-    return true;
 }
 
 static void chunk_values_settle(transfer *t, const weft__change_part *part, const weft__chunk *to)
@@ -883,24 +852,21 @@ static weft_result reserve(transfer *t)
                  ? WEFT_LIMIT
                  : weft__directory_reserve_owner(&t->to->directory, (uint32_t)t->row_count);
     if (result != WEFT_OK) return weft__error_limit(t->to, result, "weft_world_transfer");
-    while (t->reserved < t->change.parts.count && result == WEFT_OK) {
-        result = part_reserve(t, &t->change.parts.at[t->reserved]);
-        t->reserved += result == WEFT_OK ? 1 : 0;
-    }
+    for (uint32_t i = 0; i < t->change.parts.count && result == WEFT_OK; i++)
+        result = part_reserve(t, &t->change.parts.at[i]);
     if (result == WEFT_OK) result = transfer_sparse_reserve(t);
     if (result == WEFT_OK) result = transfer_shared_check(t);
     if (result == WEFT_OK) result = names_reserve(t);
     if (result == WEFT_OK) result = transfer_blobs_collect(t);
-    while (t->copied < t->change.parts.count && result == WEFT_OK) {
-        result = transfer_copy(t, t->copied);
-        t->copied += result == WEFT_OK ? 1 : 0;
-    }
-    return result;
+    if (result != WEFT_OK) return result;
+    while (t->copied < t->change.parts.count && !t->is_refused)
+        transfer_spans(t, t->copied++, span_copy);
+    return t->is_refused ? weft__error_memory(t->to, "weft_world_transfer: a buffer") : WEFT_OK;
 }
 
 static void undo(transfer *t)
 {
-    while (t->copied > 0) transfer_uncopy(t, --t->copied);
+    while (t->copied > 0 && !t->shares_memory) transfer_spans(t, --t->copied, span_uncopy);
     for (uint32_t i = 0; i < t->spans.count; i++) weft__chunk_soil(t->spans.at[i].chunk);
     weft__rows_unreserve(t->to, &t->spans, 0);
 }
@@ -940,21 +906,15 @@ static void names_move(transfer *t)
 /* The rows of a part leave the source. Their values are somewhere else now, their ids dead. */
 static void source_end(transfer *t, const weft__change_part *part)
 {
-    if ((part->chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
-        /* The rows of a part end in the source; nothing is destructed. */
-        weft__chunk *chunk = part->chunk;
-        const uint32_t *rows = weft__change_rows(&t->change, part);
-        if (part->count == chunk->count)
-            chunk->count = 0;
-        else
-            for (uint32_t i = part->count; i-- > 0;)
-                weft__sparse_close_row(t->from, chunk, rows[i]);
-        weft__chunk_settle(t->from, chunk, part->count);
-        return;
-    }
-    weft__rows_close(t->from, part->chunk, weft__change_rows(&t->change, part), part->first,
-                     part->count);
-    weft__chunk_settle(t->from, part->chunk, part->count);
+    weft__chunk *chunk = part->chunk;
+    const uint32_t *rows = weft__change_rows(&t->change, part);
+    if ((chunk->archetype->flags & WEFT__IS_SPARSE) == 0)
+        weft__rows_close(t->from, chunk, rows, part->first, part->count);
+    else if (part->count == chunk->count) /* nothing is destructed */
+        chunk->count = 0;
+    else
+        for (uint32_t i = part->count; i-- > 0;) weft__sparse_close_row(t->from, chunk, rows[i]);
+    weft__chunk_settle(t->from, chunk, part->count);
 }
 
 static void commit(transfer *t, const weft_transfer_desc *desc)
