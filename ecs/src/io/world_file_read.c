@@ -377,17 +377,12 @@ static weft__chunk *chunk_make(reader *r, const shape *s, uint32_t size_class, u
     const weft__format *format = s->archetype->format;
     bool is_possible = size_class < WEFT__SIZE_CLASSES && size_class >= format->smallest_class &&
                        count != 0 && count <= weft__format_capacity(format, size_class);
-    if (!is_possible) {
-        reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
-        return NULL;
-    }
+    if (!is_possible)
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size"), NULL;
     weft__tuple *tuple = weft__tuple_obtain(r->world, s->archetype, s->values);
     weft__chunk *chunk = tuple == NULL ? NULL : weft__chunk_create(r->world, tuple, size_class);
     if (tuple != NULL) weft__tuple_release(r->world, tuple);
-    if (chunk == NULL) {
-        reader_failed(r);
-        return NULL;
-    }
+    if (chunk == NULL) return reader_failed(r), NULL;
     rows_prepare(r->world, chunk, count);
     return chunk;
 }
@@ -556,20 +551,19 @@ static bool archetype_read(reader *r)
     return reader_ok(r);
 }
 
-static void dead_read(reader *r)
+static bool dead_read(reader *r)
 {
     uint32_t count = reader_count(r, 8);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = weft__in_u32(&r->in), version = weft__in_u32(&r->in);
-        if (!weft__dead_is_right(version)) {
-            reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
-            return;
-        }
-        if (!entity_enter(r, index, version, 0)) return;
+        if (!weft__dead_is_right(version))
+            return reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
+        if (!entity_enter(r, index, version, 0)) return false;
         if (version != WEFT__VERSION_LAST) continue;
         weft_entity last = {index ^ r->world->directory.tag_bits, version};
         weft__directory_free_owner(&r->world->directory, last); /* retires it */
     }
+    return reader_ok(r);
 }
 
 /* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
@@ -761,20 +755,18 @@ static bool type_settle(reader *r, const weft_component_desc *desc, uint64_t has
             return reader_fail(r, WEFT_LOAD_MALFORMED, "a component that cannot be");
     }
     const weft__type *type = world->types.at[found.id];
+    const char *why = NULL;
     if (type->hash != hash && (is_hooked || weft__type_is_hooked(type)))
-        return reader_type_differs(
-            r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-            "is saved or loaded by a hook and has another layout in the file: "
-            "register the layout that was saved, or use another name");
-    if (type->hash != hash && !evolve(r, type, desc, hash)) return false;
-    if (weft__type_is_hooked(type) != is_hooked)
-        return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                                   is_hooked
-                                       ? "was saved by a hook: register it with save and load"
-                                       : "was saved as bytes, but is registered with a load hook");
-    if (weft__type_save_problem(type) != NULL)
-        return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                                   weft__type_save_problem(type));
+        why = "is saved or loaded by a hook and has another layout in the file: "
+              "register the layout that was saved, or use another name";
+    else if (type->hash != hash && !evolve(r, type, desc, hash))
+        return false;
+    else if (weft__type_is_hooked(type) != is_hooked)
+        why = is_hooked ? "was saved by a hook: register it with save and load"
+                        : "was saved as bytes, but is registered with a load hook";
+    else
+        why = weft__type_save_problem(type);
+    if (why != NULL) return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name, why);
     if ((r->evolution_count != 0 || name != desc->name) && is_listed(r, type))
         return reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, name,
                                    "has two layouts in the file: rename one of them only");
@@ -918,27 +910,20 @@ static void names_read(reader *r, bool is_applied)
 }
 
 /* Reads into a value of its own, so that a failure, here or later, changes nothing. */
-static void resource_read(reader *r, uint32_t number)
+static bool resource_read(reader *r, uint32_t number)
 {
     const weft__type *type = r->types[number];
     size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
     bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
-    if (!is_buffer && !is_hooked && weft__in_u32(&r->in) != reader_bytes(r, type)) {
-        reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
-        return;
-    }
+    if (!is_buffer && !is_hooked && weft__in_u32(&r->in) != reader_bytes(r, type))
+        return reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
     char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
-    if (value == NULL) {
-        reader_no_memory(r);
-        return;
-    }
+    if (value == NULL) return reader_no_memory(r);
     r->resources[number] = value;
     if (is_buffer || is_hooked) weft__type_construct_zeroed(type, value, 1);
-    if (is_buffer)
-        reader_buffer(r, type, (weft_buffer *)(void *)value);
-    else
-        reader_value(r, type, value, size);
+    return is_buffer ? reader_buffer(r, type, (weft_buffer *)(void *)value)
+                     : reader_value(r, type, value, size);
 }
 
 /* Gives the resources that were read to the world, or ends them. Cannot fail. */

@@ -501,9 +501,9 @@ static bool list_required(text_reading *t, type_line *line)
         if (token.kind == WEFT__JSON_ARRAY_END) break;
         const weft__type *type = find_string(t, &token);
         if (type == NULL) return false;
-        weft_component *added = WEFT__LIST_ADD(&t->world->memory, CATEGORY, &line->needed);
-        if (added == NULL) return refused(t);
-        *added = weft__component(t->world, type->id);
+        const weft_component needed = weft__component(t->world, type->id);
+        if (!WEFT__LIST_APPEND(&t->world->memory, CATEGORY, &line->needed, &needed, 1))
+            return refused(t);
     }
     line->desc.required = line->needed.at;
     line->desc.required_count = line->needed.count;
@@ -515,7 +515,6 @@ static bool list_required(text_reading *t, type_line *line)
 static bool read_member(text_reading *t, type_line *line, const weft__json_token *token)
 {
     weft_component_desc *desc = &line->desc;
-    uint64_t size;
     if (weft__json_is(token, "flags")) return read_flags(t, &desc->flags);
     if (weft__json_is(token, "relation")) return read_relation(t, &line->relation);
     if (weft__json_is(token, "hooks")) return read_bool(t, &line->is_hooked);
@@ -532,15 +531,11 @@ static bool read_member(text_reading *t, type_line *line, const weft__json_token
     if (weft__json_is(token, "description"))
         return weft__reading_keep(&t->reading, WEFT__JSON_OBJECT, "a description",
                                   &line->description);
-    bool is_size = weft__json_is(token, "size");
-    if (!is_size && !weft__json_is(token, "alignment"))
-        return weft__reading_fail(&t->reading, token->at - 1, "a type has no such member");
-    if (!weft__reading_number(&t->reading, WEFT_FIELD_U64, &size)) return false;
-    if (is_size)
-        desc->size = size;
-    else
-        desc->alignment = size;
-    return true;
+    if (weft__json_is(token, "size"))
+        return weft__reading_number(&t->reading, WEFT_FIELD_U64, &desc->size);
+    if (weft__json_is(token, "alignment"))
+        return weft__reading_number(&t->reading, WEFT_FIELD_U64, &desc->alignment);
+    return weft__reading_fail(&t->reading, token->at - 1, "a type has no such member");
 }
 
 /* The component is new to the world. */

@@ -975,8 +975,9 @@ static bool count_elements(builder *b, uint32_t *count)
 /* A member of an object of a description, and where its value goes. Constant. */
 typedef struct member {
     const char *name;
-    bool (*read)(builder *b, void *to);
     size_t offset;
+    bool (*read)(builder *b, void *to); /* NULL: a number of `kind` */
+    weft_field_kind kind;
 } member;
 
 /* The members of an object, behind its opening bracket, each once. */
@@ -989,29 +990,11 @@ static bool type_members(builder *b, const member *all, uint32_t count, const ch
         if (!weft__reading_name(b->r, &name, &seen)) return false;
         while (i < count && !weft__json_is(&name, all[i].name)) i++;
         if (i == count) return weft__reading_fail(b->r, name.at - 1, "%s has no such member", what);
-        if (!all[i].read(b, (char *)to + all[i].offset)) return false;
+        void *at = (char *)to + all[i].offset;
+        if (all[i].read == NULL ? !weft__reading_number(b->r, all[i].kind, at)
+                                : !all[i].read(b, at))
+            return false;
     }
-}
-
-static bool read_u32(builder *b, void *to)
-{
-    return weft__reading_number(b->r, WEFT_FIELD_U32, to);
-}
-
-static bool read_i64(builder *b, void *to)
-{
-    return weft__reading_number(b->r, WEFT_FIELD_I64, to);
-}
-
-static bool read_f64(builder *b, void *to)
-{
-    return weft__reading_number(b->r, WEFT_FIELD_F64, to);
-}
-
-static bool read_size(builder *b, void *to)
-{
-    static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are read as u64");
-    return weft__reading_number(b->r, WEFT_FIELD_U64, to);
 }
 
 static bool read_flags(builder *b, void *to)
@@ -1040,37 +1023,43 @@ static bool read_inner(builder *b, void *to)
 }
 
 static const member field_members[] = {
-    {"name", read_text_member, offsetof(weft_field, name)},
-    {"kind", read_kind, offsetof(weft_field, kind)},
-    {"offset", read_u32, offsetof(weft_field, offset)},
-    {"count", read_u32, offsetof(weft_field, count)},
-    {"unit", read_text_member, offsetof(weft_field, unit)},
-    {"text", read_text_member, offsetof(weft_field, text)},
-    {"least", read_f64, offsetof(weft_field, least)},
-    {"most", read_f64, offsetof(weft_field, most)},
-    {"flags", read_flags, offsetof(weft_field, flags)},
-    {"type", read_inner, offsetof(weft_field, type)},
+    {"name", offsetof(weft_field, name), read_text_member, 0},
+    {"kind", offsetof(weft_field, kind), read_kind, 0},
+    {"offset", offsetof(weft_field, offset), NULL, WEFT_FIELD_U32},
+    {"count", offsetof(weft_field, count), NULL, WEFT_FIELD_U32},
+    {"unit", offsetof(weft_field, unit), read_text_member, 0},
+    {"text", offsetof(weft_field, text), read_text_member, 0},
+    {"least", offsetof(weft_field, least), NULL, WEFT_FIELD_F64},
+    {"most", offsetof(weft_field, most), NULL, WEFT_FIELD_F64},
+    {"flags", offsetof(weft_field, flags), read_flags, 0},
+    {"type", offsetof(weft_field, type), read_inner, 0},
 };
 static const member constant_members[] = {
-    {"name", read_text_member, offsetof(weft_constant, name)},
-    {"value", read_i64, offsetof(weft_constant, value)},
+    {"name", offsetof(weft_constant, name), read_text_member, 0},
+    {"value", offsetof(weft_constant, value), NULL, WEFT_FIELD_I64},
 };
+
+/* Objects of `size` bytes, which begin with their name, behind the opening bracket; NULL: failed. */
+static void *read_list(builder *b, const member *members, uint32_t member_count, const char *what,
+                       size_t size, uint32_t *count)
+{
+    if (!count_elements(b, count)) return NULL;
+    char *all = weft__pile_take(b->pile, *count, size);
+    for (uint32_t i = 0; i < *count && all != NULL; i++) {
+        *(const char **)(void *)(all + i * size) = "";
+        if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, what) ||
+            !type_members(b, members, member_count, what, all + i * size))
+            return NULL;
+    }
+    return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array") ? all : NULL;
+}
 
 /* Behind the opening bracket. */
 static bool read_fields(builder *b, weft_type *type)
 {
-    if (!count_elements(b, &type->field_count)) return false;
-    weft_field *fields = weft__pile_take(b->pile, type->field_count, sizeof *fields);
-    if (fields == NULL) return false;
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        fields[i].name = "";
-        if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a field") ||
-            !type_members(b, field_members, sizeof field_members / sizeof *field_members, "a field",
-                          &fields[i]))
-            return false;
-    }
-    type->fields = fields;
-    return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
+    type->fields = read_list(b, field_members, sizeof field_members / sizeof *field_members,
+                             "a field", sizeof *type->fields, &type->field_count);
+    return type->fields != NULL;
 }
 
 static bool read_field_array(builder *b, void *type)
@@ -1081,19 +1070,10 @@ static bool read_field_array(builder *b, void *type)
 static bool read_constants(builder *b, void *to)
 {
     weft_type *type = to;
-    if (!weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array") ||
-        !count_elements(b, &type->constant_count))
-        return false;
-    weft_constant *constants = weft__pile_take(b->pile, type->constant_count, sizeof *constants);
-    if (constants == NULL) return false;
-    for (uint32_t i = 0; i < type->constant_count; i++) {
-        constants[i].name = "";
-        if (!weft__reading_open(b->r, WEFT__JSON_OBJECT, "a constant") ||
-            !type_members(b, constant_members, 2, "a constant", &constants[i]))
-            return false;
-    }
-    type->constants = constants;
-    return weft__reading_open(b->r, WEFT__JSON_ARRAY_END, "the end of the array");
+    if (!weft__reading_open(b->r, WEFT__JSON_ARRAY, "an array")) return false;
+    type->constants = read_list(b, constant_members, 2, "a constant", sizeof *type->constants,
+                                &type->constant_count);
+    return type->constants != NULL;
 }
 
 static bool read_initial(builder *b, void *to)
@@ -1113,13 +1093,14 @@ static bool read_initial(builder *b, void *to)
 static bool read_type(builder *b, weft_type *type)
 {
     static const member members[] = {
-        {"name", read_text_member, offsetof(weft_type, name)},
-        {"size", read_size, offsetof(weft_type, size)},
-        {"alignment", read_size, offsetof(weft_type, alignment)},
-        {"fields", read_field_array, 0},
-        {"constants", read_constants, 0},
-        {"initial", read_initial, 0},
+        {"name", offsetof(weft_type, name), read_text_member, 0},
+        {"size", offsetof(weft_type, size), NULL, WEFT_FIELD_U64},
+        {"alignment", offsetof(weft_type, alignment), NULL, WEFT_FIELD_U64},
+        {"fields", 0, read_field_array, 0},
+        {"constants", 0, read_constants, 0},
+        {"initial", 0, read_initial, 0},
     };
+    static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are read as u64");
     *type = (weft_type){.name = ""};
     return type_members(b, members, sizeof members / sizeof *members, "a description", type);
 }
