@@ -95,12 +95,6 @@ static void room_end(weft__streams *streams)
 
 /* ---- waiting ---- */
 
-/* Sections that the crew has. */
-static uint32_t streams_under_way(const weft__streams *streams)
-{
-    return streams->world->lent.loads;
-}
-
 /* A job that is due. */
 static void job_await(weft__streams *streams, const weft__crew_job *job)
 {
@@ -123,7 +117,7 @@ static bool has_done_job(const weft__streams *streams)
 /* Waits until the crew has ended at least one job more, or has none. */
 static void streams_wait(weft__streams *streams)
 {
-    while (streams_under_way(streams) != 0) {
+    while (streams->world->lent.loads != 0) {
         uint32_t seen = weft__crew_ended(&streams->crew);
         if (has_done_job(streams)) return;
         if (!weft__crew_work(&streams->crew, streams->crew.thread_count) && !has_done_job(streams))
@@ -370,7 +364,7 @@ static void sections_begin(stepping *step, weft_stream *stream)
         if (is_late(step) && !(is_lockstep && step->result == WEFT_OK)) return;
         uint32_t next = next_to_begin(stream);
         if (next == UINT32_MAX) return;
-        if (!is_lockstep && streams_under_way(streams) >= streams->crew.thread_count + AHEAD)
+        if (!is_lockstep && streams->world->lent.loads >= streams->crew.thread_count + AHEAD)
             return;
         if (!is_lockstep && !room_has(streams, weft__section_of(stream, next)->rows)) return;
         weft__stream_section *s = &stream->sections[next];
@@ -575,7 +569,7 @@ void weft_stream_close(weft_stream *stream)
     while (has_any(stream)) {
         uint32_t did = 0;
         weft_result result = streams_go_on(streams, 0, &did);
-        if (result != WEFT_OK && did == 0 && streams_under_way(streams) == 0) break;
+        if (result != WEFT_OK && did == 0 && streams->world->lent.loads == 0) break;
         if (did == 0) streams_wait(streams);
     }
     weft_stream **link = &streams->first;
@@ -712,7 +706,7 @@ weft_result weft_stream_wait(weft_world *world)
         streams->step++;
         result = streams_go_on(streams, 0, &did);
         if (did != 0 || streams_have_leaving(streams)) continue;
-        if (streams_under_way(streams) == 0) break;
+        if (streams->world->lent.loads == 0) break;
         streams_wait(streams);
     }
     return result;
@@ -754,7 +748,7 @@ void weft_stream_stats_get(weft_world *world, weft_stream_stats *out, size_t out
     if (streams != NULL) {
         stats = streams->stats;
         stats.bytes = streams->bytes;
-        stats.under_way = streams_under_way(streams);
+        stats.under_way = streams->world->lent.loads;
         streams->stats.step_ns_max = 0;
     }
     for (weft_stream *stream = streams == NULL ? NULL : streams->first; stream != NULL;

@@ -136,6 +136,15 @@ static void range_write(weft_stream *stream, uint32_t from, uint32_t target, boo
     }
 }
 
+/* References of others to a section that came, or, so that they become null, is about to leave. */
+static void lates_of_others(weft_stream *stream, uint32_t section, bool is_cleared)
+{
+    if (stream->sections[section].loaded.export_count == 0) return;
+    for (uint32_t other = 0; other < stream->front.header.section_count; other++)
+        if (other != section && is_there(stream, other))
+            range_write(stream, other, section, is_cleared);
+}
+
 /* A section was published: its references, and those of others to it. */
 static void lates_arrive(weft_stream *stream, uint32_t section)
 {
@@ -145,17 +154,7 @@ static void lates_arrive(weft_stream *stream, uint32_t section)
         if (is_there(stream, target)) range_write(stream, section, target, false);
         while (i < own->late_count && own->lates[i].section == target) i++;
     }
-    if (own->export_count == 0) return;
-    for (uint32_t other = 0; other < stream->front.header.section_count; other++)
-        if (other != section && is_there(stream, other)) range_write(stream, other, section, false);
-}
-
-/* A section is about to leave: references of others to it become null. */
-static void lates_leave(weft_stream *stream, uint32_t section)
-{
-    if (stream->sections[section].loaded.export_count == 0) return;
-    for (uint32_t other = 0; other < stream->front.header.section_count; other++)
-        if (other != section && is_there(stream, other)) range_write(stream, other, section, true);
+    lates_of_others(stream, section, false);
 }
 
 uint64_t weft__lates_waiting(const weft_stream *stream)
@@ -285,7 +284,6 @@ static weft__chunk *chunk_as_it_came(const weft_world *world, const weft__loaded
 
 /* A section that leaves, on the stack. */
 typedef struct leaving {
-    weft_stream *stream;
     weft_world *world;
     const weft__loaded *loaded;
     uint32_t rows;    /* that it came with */
@@ -362,14 +360,12 @@ weft_result weft__leave_begin(weft_stream *stream, uint32_t section)
 {
     weft__stream_section *s = &stream->sections[section];
     weft_world *world = stream->world;
-    leaving l = {.stream = stream,
-                 .world = world,
-                 .loaded = &s->loaded,
-                 .rows = weft__section_of(stream, section)->rows};
+    leaving l = {
+        .world = world, .loaded = &s->loaded, .rows = weft__section_of(stream, section)->rows};
     weft__leave *leave = leave_make(stream, section, s->loaded.chunk_count, s->loaded.block_count);
     if (leave == NULL) return weft__error_memory(world, "weft_stream_step");
     l.intact = leave->intact;
-    lates_leave(stream, section);
+    lates_of_others(stream, section, true);
     blocks_look(&l);
     chunks_withdraw(&l, leave);
     blobs_leave(&l, leave);
