@@ -111,9 +111,8 @@ static uint64_t position_of(const weft_blob_builder *b, const void *address)
     for (uint32_t i = b->chunk_count; i-- != 0;) {
         const chunk *c = &b->chunks[i];
         uintptr_t start = (uintptr_t)c->memory + c->start;
-        if ((uintptr_t)address - start < c->end - c->start) {
+        if ((uintptr_t)address - start < c->end - c->start)
             return c->start + ((uintptr_t)address - start);
-        }
     }
     return 0;
 }
@@ -216,9 +215,8 @@ static weft_result add_pointer(weft_blob_builder *b, uint64_t at, uint64_t targe
 weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_type *root_type,
                                      uint64_t capacity_bytes, weft_blob_builder **out)
 {
-    if (store == NULL || root_type == NULL || out == NULL || capacity_bytes > BLOB_BYTES_MAX) {
+    if (store == NULL || root_type == NULL || out == NULL || capacity_bytes > BLOB_BYTES_MAX)
         return WEFT_INVALID_ARGUMENT;
-    }
     *out = NULL;
     weft_blob_builder *b = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, 1, sizeof *b, 8);
     if (b == NULL) return WEFT_OUT_OF_MEMORY;
@@ -327,10 +325,9 @@ weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *str
     if (b == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = find_field(b, string, WEFT_BLOB_KIND_STRING, &where);
     if (result != WEFT_OK || bytes == 0) return result;
-    if (text == NULL || bytes > BLOB_BYTES_MAX || weft__utf8_span(text, bytes) != bytes) {
+    if (text == NULL || bytes > BLOB_BYTES_MAX || weft__utf8_span(text, bytes) != bytes)
         return keep_error(b, WEFT_INVALID_ARGUMENT,
                           "the text is NULL or not UTF-8: keep other bytes in an array");
-    }
     char *memory = allocate_owned(b, (weft_blob_array *)(void *)string, &where, bytes + 1);
     if (memory == NULL) return b->error.code;
     memcpy(memory, text, bytes);
@@ -367,10 +364,9 @@ weft_result weft_blob_builder_point(weft_blob_builder *b, weft_blob_pointer *poi
     const weft__blob_extent *extent =
         &extents[weft__blob_extent_find(extents, b->extents.count, position, &hint)];
     const weft__blob_element *element = &b->plan.kinds[extent->kind];
-    if (!weft__blob_target_fits(element, extent, position - extent->position, where.field)) {
+    if (!weft__blob_target_fits(element, extent, position - extent->position, where.field))
         return keep_error(b, WEFT_INVALID_ARGUMENT,
                           "the target is not of the type that the pointer field describes");
-    }
     return add_pointer(b, where.at, position);
 }
 

@@ -67,11 +67,10 @@ static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32
     if (result == WEFT_OK) result = fetch(l, mode, &block);
     /* The file may have changed since check_start: what was fetched is checked, not what was seen.
      */
-    if (result == WEFT_OK && mode == WEFT_BLOB_MAP_TRUSTED) {
+    if (result == WEFT_OK && mode == WEFT_BLOB_MAP_TRUSTED)
         result = weft__blob_check_header(block.memory, l->source.bytes, &l->plan, &l->report);
-    } else if (result == WEFT_OK) {
+    else if (result == WEFT_OK)
         result = weft__blob_check(block.memory, l->source.bytes, &l->plan, true, &l->report);
-    }
     if (result == WEFT_OK) result = weft__blob_store_insert(l->store, &block, type, out);
     if (result != WEFT_OK) weft__blob_block_destroy(l->store, &block);
     return result;
@@ -108,12 +107,10 @@ weft_result weft_blob_load(weft_blob_store *store, const char *path,
     if (store == NULL || path == NULL || out == NULL || !desc_is_given(desc))
         return report_give(desc, &l.report, "", WEFT_INVALID_ARGUMENT);
     weft_result result = weft__blob_plan_report(&l.plan, desc->type, &l.report);
+    if (result == WEFT_OK) result = weft__file_open(store->os, path, &l.source);
     if (result == WEFT_OK) {
-        result = weft__file_open(store->os, path, &l.source);
-        if (result == WEFT_OK) {
-            result = load_open_file(&l, desc->type, desc->mode, out);
-            weft__file_close(&l.source);
-        }
+        result = load_open_file(&l, desc->type, desc->mode, out);
+        weft__file_close(&l.source);
     }
     return report_give(desc, &l.report, l.source.problem.text, result);
 }

@@ -89,9 +89,8 @@ void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block)
                    WEFT_BLOB_ALIGNMENT_MAX);
     } else {
         store->os->unmap(store->os->user, block->memory, block->reserved_bytes);
-        if (block->backing == BLOB_PAGES) {
+        if (block->backing == BLOB_PAGES)
             weft__memory_count(store->memory, WEFT__MEMORY_BLOBS, -(int64_t)block->reserved_bytes);
-        }
     }
     block->memory = NULL;
 }
@@ -319,13 +318,11 @@ weft_result weft_blob_store_destroy(weft_blob_store *store)
 void weft__blob_store_free(weft_blob_store *store)
 {
     if (store == NULL) return;
-    for (uint32_t i = 0; i < store->slot_count; i++) {
+    for (uint32_t i = 0; i < store->slot_count; i++)
         weft__blob_block_destroy(store, &slot_at(store, i)->block);
-    }
-    for (uint32_t i = 0; i < BLOB_SEGMENTS; i++) {
+    for (uint32_t i = 0; i < BLOB_SEGMENTS; i++)
         weft__free(store->memory, WEFT__MEMORY_BLOBS, at_plain(&store->x_segments[i]),
                    (size_t)BLOB_SEGMENT_FIRST << i, sizeof(blob_slot), 8);
-    }
     weft__table_free(store->memory, WEFT__MEMORY_BLOBS, &store->content);
     if (store->number != 0) number_return(store);
     weft__memory own = store->own_memory; /* the hook outlives the store that it frees */
@@ -388,9 +385,8 @@ weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref)
     blob_slot *slot = slot_of(store, ref, &state);
     if (slot == NULL) return WEFT_BAD_HANDLE;
     while (!at_cas_ar(&slot->x_state, &state, state - 1)) { /* S3 */
-        if (GENERATION(state) != (uint32_t)(ref.id >> 32) || REFERENCES(state) == 0) {
+        if (GENERATION(state) != (uint32_t)(ref.id >> 32) || REFERENCES(state) == 0)
             return WEFT_BAD_HANDLE;
-        }
     }
     if (REFERENCES(state) != 1) return WEFT_OK;
     weft__lock_lock(&store->lock);

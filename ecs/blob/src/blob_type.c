@@ -152,10 +152,9 @@ static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
             plan->mistake = "type: it reaches more than 256 different types: use fewer";
             return WEFT_LIMIT;
         }
-        if (kind == plan->kind_count) {
+        if (kind == plan->kind_count)
             plan->kinds[plan->kind_count++] =
                 (weft__blob_element){field->type, field->bytes, field->alignment};
-        }
         hash = hash_word(hash, (uint64_t)field->offset << 32 | field->kind);
         hash = hash_word(hash, (uint64_t)field->bytes << 32 | field->alignment);
         hash = hash_word(hash, (uint64_t)kind << 1 | (field->type != NULL));

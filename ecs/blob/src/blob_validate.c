@@ -182,9 +182,8 @@ static weft_result check_owned(checker *c, const weft_blob_field *field, uint64_
     uint64_t i =
         weft__blob_extent_find(c->extents, c->header->extent_count, target, &c->array_hint);
     const weft__blob_extent *extent = &c->extents[i];
-    if (extent->position != target || extent->owner != at) {
+    if (extent->position != target || extent->owner != at)
         return refuse_at(c, "array leads to what is not its own", at);
-    }
     const weft__blob_element *kind = &c->plan->kinds[extent->kind];
     if (kind->type != field->type || kind->bytes != field->bytes ||
         kind->alignment != field->alignment) {
@@ -235,9 +234,8 @@ static weft_result check_reference(checker *c, const weft_blob_field *field, uin
         return check_pointer(c, field, at, value.offset);
     }
     memcpy(&value, c->block + at, sizeof value);
-    if (value.count == 0) {
+    if (value.count == 0)
         return value.offset == 0 ? WEFT_OK : refuse_at(c, "offset of an empty array", at);
-    }
     if (field->kind == WEFT_BLOB_KIND_STRING) return check_string(c, field, at, &value, depth);
     return check_owned(c, field, at, &value, value.count, depth);
 }
