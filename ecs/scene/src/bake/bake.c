@@ -1172,8 +1172,7 @@ static void run_bakers(weft_bake *bake)
 weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
 {
     const weft__node *baked = &bake->scene->tree->nodes.at[node];
-    weft__record *record =
-        weft__alloc_zeroed(bake->scene->memory, WEFT__MEMORY_OTHER, 1, sizeof *record, 16);
+    weft__record *record = WEFT__NEW_ZEROED(bake->scene->memory, WEFT__MEMORY_OTHER, 1, *record);
     if (record == NULL) return NULL;
     record->arena = WEFT__SCENE_PILE(bake->scene->memory);
     record->path = baked->path;
@@ -1209,5 +1208,5 @@ void weft__record_free(weft__record *record, weft__memory *memory, weft_blob_sto
         weft__free(memory, WEFT__MEMORY_OTHER, output, output->bytes, 1, 16);
     }
     weft__pile_free(&record->arena);
-    weft__free(memory, WEFT__MEMORY_OTHER, record, 1, sizeof *record, 16);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, record, 1);
 }

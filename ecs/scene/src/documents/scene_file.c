@@ -181,15 +181,10 @@ weft_result weft_source_file(weft_source *out, const char *path, weft_text *byte
     *bytes = (weft_text){0};
     if (!weft__path_join(out->file->path, path, strlen(path), whole)) return WEFT_LIMIT;
     const weft__scene_file *part = weft__files_bytes(out->files, whole);
-    weft__file_part *kept =
-        part == NULL ? NULL : WEFT__SCENE_ADD(out->files->memory, &out->file->parts);
-    if (kept == NULL) {
-        out->is_refused = true;
-        return WEFT_OUT_OF_MEMORY;
-    }
-    *kept = (weft__file_part){weft__pile_text(&out->file->arena, whole, strlen(whole)), part->hash};
-    if (kept->path == NULL) {
-        out->file->parts.count--;
+    const char *name = weft__pile_text(&out->file->arena, whole, strlen(whole));
+    const weft__file_part kept = {name, part == NULL ? 0 : part->hash};
+    if (part == NULL || name == NULL ||
+        !WEFT__SCENE_APPEND(out->files->memory, &out->file->parts, &kept)) {
         out->is_refused = true;
         return WEFT_OUT_OF_MEMORY;
     }
@@ -199,7 +194,7 @@ weft_result weft_source_file(weft_source *out, const char *path, weft_text *byte
     if (copy == NULL) return WEFT_OUT_OF_MEMORY;
     memcpy(copy, part->text.bytes, part->text.count);
     copy[part->text.count] = '\0';
-    *bytes = (weft_text){copy, part->text.count, kept->path};
+    *bytes = (weft_text){copy, part->text.count, name};
     return WEFT_OK;
 }
 
@@ -381,12 +376,10 @@ static bool read_use(reading *r, const weft__json_token *name)
     if (!weft__path_join(r->out->file->path, path, bytes, whole))
         return fail(r, &token, "no path: it is empty or has more than 4,095 bytes");
     use.path = weft__pile_text(&r->out->file->arena, whole, strlen(whole));
-    weft__use *kept =
-        use.path == NULL ? NULL : WEFT__SCENE_ADD(r->out->files->memory, &r->out->file->uses);
-    r->out->is_refused |= kept == NULL;
-    if (kept == NULL) return false;
-    *kept = use;
-    return true;
+    bool is_kept =
+        use.path != NULL && WEFT__SCENE_APPEND(r->out->files->memory, &r->out->file->uses, &use);
+    r->out->is_refused |= !is_kept;
+    return is_kept;
 }
 
 static bool read_uses(reading *r)
@@ -540,8 +533,7 @@ static void free_file(weft__files *files, weft__scene_file *file)
     WEFT__SCENE_FREE(memory, &file->parts);
     weft__pile_free(&file->arena);
     free_text(files, file);
-    weft__free(memory, WEFT__MEMORY_OTHER, file->path, strlen(file->path) + 1, 1, 1);
-    weft__free(memory, WEFT__MEMORY_OTHER, file, 1, sizeof *file, 16);
+    WEFT__FREE(memory, WEFT__MEMORY_OTHER, file, 1);
 }
 
 void weft__files_free(weft__files *files)
@@ -608,18 +600,15 @@ static const weft_source_desc *find_source(const weft__files *files, const char 
 
 static weft__scene_file *make(weft__files *files, const char *path, uint64_t hash)
 {
-    weft__scene_file *file =
-        weft__alloc_zeroed(files->memory, WEFT__MEMORY_OTHER, 1, sizeof *file, 16);
+    weft__scene_file *file = WEFT__NEW_ZEROED(files->memory, WEFT__MEMORY_OTHER, 1, *file);
     if (file == NULL) return NULL;
-    size_t bytes = strlen(path) + 1;
-    file->path = weft__alloc(files->memory, WEFT__MEMORY_OTHER, bytes, 1, 1);
+    file->arena = WEFT__SCENE_PILE(files->memory);
+    file->path = weft__pile_text(&file->arena, path, strlen(path));
     if (file->path == NULL) {
-        weft__free(files->memory, WEFT__MEMORY_OTHER, file, 1, sizeof *file, 16);
+        free_file(files, file);
         return NULL;
     }
-    memcpy(file->path, path, bytes);
     file->path_hash = hash;
-    file->arena = WEFT__SCENE_PILE(files->memory);
     file->first = file->last = file->first_prefab = file->last_prefab = WEFT__NONE;
     file->born = file->used = files->bake;
     return file;

@@ -432,8 +432,7 @@ static weft_result types_list(weft_live *live)
 {
     const weft__schema *schema = &live->scene->schema;
     live->type_count = schema->components.count + 1;
-    live->types = weft__alloc_zeroed(&live->memory, WEFT__MEMORY_OTHER, live->type_count,
-                                     sizeof *live->types, 16);
+    live->types = weft__pile_take(&live->texts, live->type_count, sizeof *live->types);
     if (live->types == NULL) return WEFT_OUT_OF_MEMORY;
     for (uint32_t id = 1; id < live->type_count; id++) {
         weft__live_type *type = &live->types[id];
@@ -538,12 +537,10 @@ static void live_free(weft_live *live)
     weft_world_destroy(live->schema);
     WEFT__SCENE_FREE(memory, &live->known);
     weft__table_free(memory, WEFT__MEMORY_OTHER, &live->known_at);
-    weft__free(memory, WEFT__MEMORY_OTHER, live->types, live->type_count, sizeof *live->types, 16);
     weft__pile_free(&live->texts);
     pthread_mutex_destroy(&live->lock);
-    weft__memory hook;
-    weft__memory_init(&hook, &memory->hook);
-    weft__free(&hook, WEFT__MEMORY_OTHER, live, 1, sizeof *live, 64);
+    weft__memory last = *memory;
+    WEFT__FREE(&last, WEFT__MEMORY_OTHER, live, 1);
 }
 
 weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_live **out)
@@ -558,7 +555,7 @@ weft_result weft_live_start(weft_world *world, const weft_live_desc *desc, weft_
     weft_allocator none = {0};
     result = weft__memory_init(&memory, desc->scene == NULL ? &none : &desc->scene->allocator);
     if (result != WEFT_OK) return result;
-    weft_live *live = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *live, 64);
+    weft_live *live = WEFT__NEW_ZEROED(&memory, WEFT__MEMORY_OTHER, 1, *live);
     if (live == NULL) return weft__error_memory(world, "weft_live_start");
     weft__memory_init(&live->memory, &memory.hook);
     uint64_t errors = weft_world_error(world)->number;

@@ -465,18 +465,15 @@ static weft_blob_ref copy_blob(fill *f, const weft__record_blob *blob)
     uint32_t i = 0;
     while (i < f->copies.count && f->copies.at[i].from != blob->ref.id) i++;
     if (i == f->copies.count) {
-        blob_copy *added = WEFT__SCENE_ADD(f->memory, &f->copies);
-        weft_result result =
-            added == NULL ? WEFT_OUT_OF_MEMORY
-                          : weft_blob_info_get(f->scene->blobs, blob->ref, &info, sizeof info);
+        blob_copy added = {blob->ref.id, none};
         const weft_blob_load_desc desc = {.type = blob->type};
-        if (added != NULL) *added = (blob_copy){blob->ref.id, none};
+        if (!WEFT__SCENE_ROOM(f->memory, &f->copies, i + 1))
+            return refuse(f, WEFT_OUT_OF_MEMORY), none;
+        weft_result result = weft_blob_info_get(f->scene->blobs, blob->ref, &info, sizeof info);
         if (result == WEFT_OK)
-            result = weft_blob_adopt(f->blobs, info.block, info.block_bytes, &desc, &added->to);
-        if (result != WEFT_OK) {
-            if (added != NULL) f->copies.count--;
-            return refuse(f, result), none;
-        }
+            result = weft_blob_adopt(f->blobs, info.block, info.block_bytes, &desc, &added.to);
+        if (result != WEFT_OK) return refuse(f, result), none;
+        f->copies.at[f->copies.count++] = added;
     }
     weft_blob_ref to = f->copies.at[i].to;
     if (f->is_owned && weft_blob_acquire(f->blobs, to) != WEFT_OK) refuse(f, WEFT_LIMIT);
@@ -511,10 +508,8 @@ static const char *value_of(fill *f, const weft__image_value *value,
                                   ? &none
                                   : f->entities.at + f->first[value->target]);
     if (!value->is_step || weft__type_of(known->desc)->reference_count == 0) return value->at;
-    if (!WEFT__SCENE_ROOM(f->memory, &f->scratch, (uint32_t)value->bytes + 64)) {
-        refuse(f, WEFT_OUT_OF_MEMORY);
-        return NULL;
-    }
+    if (!WEFT__SCENE_ROOM(f->memory, &f->scratch, (uint32_t)value->bytes + 64))
+        return refuse(f, WEFT_OUT_OF_MEMORY), NULL;
     memcpy(f->scratch.at, value->at, value->bytes);
     f->is_owned = known->desc->hooks.destruct != NULL;
     weft__elements_references(weft__type_of(known->desc), f->scratch.at, value->count, lead, f);

@@ -76,8 +76,7 @@ static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_
     result = weft_blob_store_create(&blobs, &scene->blobs);
     if (result != WEFT_OK) return result;
     scene->worker_count = weft_job_pool_worker_count(weft_world_pool(world));
-    scene->workers = weft__alloc_zeroed(&scene->memory, WEFT__MEMORY_OTHER, scene->worker_count,
-                                        sizeof *scene->workers, 16);
+    scene->workers = weft__pile_take(&scene->arrays, scene->worker_count, sizeof *scene->workers);
     if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
     weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
     scene->spare = scene->tree;
@@ -109,8 +108,6 @@ static void scene_free(weft_scene *scene)
         scene->workers[i].scene = &shared;
         weft__bake_free(&scene->workers[i]);
     }
-    weft__free(memory, WEFT__MEMORY_OTHER, scene->workers, scene->worker_count,
-               sizeof *scene->workers, 16);
     WEFT__SCENE_FREE(memory, &scene->entities);
     told_free(memory, &scene->told);
     weft__schema_free(&scene->schema, memory);

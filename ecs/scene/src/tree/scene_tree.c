@@ -270,13 +270,11 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
 static void add_layer(expansion *e, uint32_t node, const weft__file_object *object)
 {
     weft__tree *tree = e->tree;
-    weft__layer *layer = WEFT__SCENE_ADD(tree->memory, &tree->layers);
-    if (layer == NULL) {
-        tree->is_refused = true;
-        return;
-    }
-    uint32_t index = tree->layers.count - 1;
-    *layer = (weft__layer){object, WEFT__NONE};
+    const weft__layer layer = {object, WEFT__NONE};
+    uint32_t index = tree->layers.count;
+    bool is_added = WEFT__SCENE_APPEND(tree->memory, &tree->layers, &layer);
+    tree->is_refused |= !is_added;
+    if (!is_added) return;
     weft__node *owner = &tree->nodes.at[node];
     *(owner->last_layer == WEFT__NONE ? &owner->first_layer
                                       : &tree->layers.at[owner->last_layer].next) = index;
