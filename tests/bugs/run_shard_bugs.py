@@ -59,7 +59,7 @@ def run_mode(tree, mode, copy):
 
 
 def last_line(out):
-    return ((out.stdout + out.stderr).strip().splitlines() or [""])[-1][:100]
+    return ([line for line in (out.stdout + out.stderr).splitlines() if line.strip("- ")] or [""])[-1][:100]
 
 
 def fails_unchanged(tree, entry):
