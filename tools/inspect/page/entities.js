@@ -203,7 +203,13 @@ export const entities = {
     async function change(request, after = updateOne) {
       try { say2.textContent = ''; after(await api.ask({ entity: picked, ...request })); } catch (p) { say2.textContent = p.message; }
     }
-    // What can be done to the chosen entity.
+    // What can be done to the chosen entity: made when it is opened, so that values come sooner.
+    function changes(data) {
+      const node = el('details', { class: 'part' }, el('summary', { onclick: fill }, 'Change it'));
+      node.addEventListener('toggle', fill);
+      function fill() { if (node.childElementCount === 1) node.append(tools(data)); }
+      return node;
+    }
     function tools(data) {
       const part = el('input', { type: 'text', class: 'grow', placeholder: 'component', list: 'types', autocomplete: 'off', spellcheck: false, 'aria-label': 'Component to add' });
       const add = el('form', { class: 'row-gap', onsubmit: (e) => { e.preventDefault(); if (part.value.trim()) change({ do: 'change', add: part.value.trim() }); } }, part, el('button', { type: 'submit' }, 'Add'));
@@ -213,7 +219,7 @@ export const entities = {
       const relate = el('form', { class: 'row-gap', hidden: true, onsubmit: (e) => { e.preventDefault(); const to = target.value.trim(); change({ do: 'relate', relation: of.value, ...(to ? { target: to } : {}) }); } }, of, target, el('button', { type: 'submit' }, 'Relate'));
       api.ask({ do: 'relations' }).then((d) => { of.replaceChildren(...d.relations.map((r) => el('option', { value: r }, r))); relate.hidden = !d.relations.length; }).catch(() => {});
       const end = el('button', { type: 'button', onclick: () => { if (end.textContent === 'Destroy') { end.textContent = 'Destroy it for good'; setTimeout(() => { end.textContent = 'Destroy'; }, 6000); return; } change({ do: 'destroy' }, () => { picked = null; keep(true); watch(); updateOne({ error: `${data.entity} was destroyed.` }); }); } }, 'Destroy');
-      return el('details', { class: 'part' }, el('summary', {}, 'Change it'), el('div', { class: 'stack' }, el('div', { class: 'row-gap' }, el('button', { type: 'button', onclick: () => change({ do: 'clone' }, (d) => pick(d.entity)) }, 'Clone'), end), add, rename, relate));
+      return el('div', { class: 'stack' }, el('div', { class: 'row-gap' }, el('button', { type: 'button', onclick: () => change({ do: 'clone' }, (d) => pick(d.entity)) }, 'Clone'), end), add, rename, relate);
     }
     // Buttons beside a number: its curve, and a pause.
     function numberTools(data, c, f) {
@@ -281,7 +287,7 @@ export const entities = {
       const boxes = data.components.map((c) => component(data, c));
       delete around.dataset.state;
       const name = data.name ? `${data.name} ` : '';
-      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around), data.writable ? tools(data) : null, el('div', { class: 'part row-gap' }, api.link('Show it in space', 'space', { entity: data.entity }), el('button', { type: 'button', class: 'link', onclick: () => api.pauseWhen({ entity: data.entity, is: 'dead' }).catch((p) => { say2.textContent = p.message; }) }, 'Pause when it dies')));
+      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around), data.writable ? changes(data) : null, el('div', { class: 'part row-gap' }, api.link('Show it in space', 'space', { entity: data.entity }), el('button', { type: 'button', class: 'link', onclick: () => api.pauseWhen({ entity: data.entity, is: 'dead' }).catch((p) => { say2.textContent = p.message; }) }, 'Pause when it dies')));
       while (detail.head.nextSibling) detail.head.nextSibling.remove();
       detail.append(all);
     }

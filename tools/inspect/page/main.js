@@ -2,27 +2,10 @@
 import { ask, connect, token } from '/net.js';
 import { el, setText, count, short, empty } from '/ui.js';
 import { finder } from '/find.js';
+import { windows, load } from '/windows.js';
 
 const PROTOCOL = 1; // session.h
 
-// The module of a window comes when it is opened, or when the page has time: the first one is there sooner.
-const windows = {
-  start: { title: 'Start', module: '/start.js' },
-  archetypes: { title: 'Archetypes', module: '/archetypes.js' },
-  entities: { title: 'Entities', module: '/entities.js', uses: ['/list.js', '/fields.js', '/pins.js', '/chart.js'] },
-  components: { title: 'Components', module: '/components.js' },
-  systems: { title: 'Systems', module: '/systems.js', uses: ['/chart.js', '/lanes.js'] },
-  queries: { title: 'Queries', module: '/systems.js' },
-  timeline: { title: 'Timeline', module: '/timeline.js' },
-  memory: { title: 'Memory', module: '/world.js' },
-  scenes: { title: 'Scenes', module: '/world.js' },
-  jobs: { title: 'Jobs', module: '/timeline.js' },
-  shards: { title: 'Shards', module: '/shards.js' },
-  space: { title: 'Space', module: '/space.js' },
-  groups: { title: 'Groups', module: '/groups.js' },
-  observers: { title: 'Observers', module: '/program.js' },
-  program: { title: 'Program', module: '/program.js' },
-};
 const names = Object.keys(windows), numbered = names.filter((name) => name !== 'start'); // digits open the first ten of these
 const $ = (id) => document.getElementById(id);
 const listeners = new Set(); // of the open window: each status
@@ -96,12 +79,6 @@ function show(name, state = kept[name] || {}, how = 'pushState') {
   const begin = () => { if (open === mine) Object.assign(open, windows[name].open(root, api, place.state)); };
   if (windows[name].open) begin();
   else load(name).then(begin, () => { if (open === mine) root.replaceChildren(empty('This window did not come: reload the page.')); });
-}
-
-// What a module imports is asked for with it, not once it has come.
-async function load(name) {
-  for (const path of windows[name].uses || []) import(path).catch(() => {});
-  windows[name].open = (await import(windows[name].module))[name].open;
 }
 
 function showStatus(now) {
