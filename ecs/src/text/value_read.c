@@ -1039,7 +1039,7 @@ static const member constant_members[] = {
     {"value", offsetof(weft_constant, value), NULL, WEFT_FIELD_I64},
 };
 
-/* Objects of `size` bytes, which begin with their name, behind the opening bracket; NULL: failed. */
+/* Objects of `size` bytes that begin with their name, behind the opening bracket; NULL: failed. */
 static void *read_list(builder *b, const member *members, uint32_t member_count, const char *what,
                        size_t size, uint32_t *count)
 {
