@@ -1438,9 +1438,8 @@ def it_pauses_when_a_number_passes_a_bound(b, host, _):
 
 @scenario
 def it_pauses_when_an_entity_dies(b, host, _):
+    told(b, {"do": "pause", "paused": True})  # first: it lives for 32 steps
     made = did(b, {"do": "create", "components": "Age, Spark", "name": "mortal"})
-    told(b, {"do": "pause", "paused": True})
-    told(b, {"do": "set", "entity": made["entity"], "component": "Age", "path": "seconds", "value": 0})
     open_window(b, host, "entities", f"?entity={made['entity']}")
     b.wait("its values", STRONG, "mortal")
     b.click(b.find_text(".part .link", "Pause when it dies"))
