@@ -17,6 +17,7 @@ import tempfile
 import run_bugs
 
 PROGRAMS = {"refused": "shard_refused", "kinds": "shard_kinds"}
+UNCHANGED_SECONDS = 1500  # nothing ends it early, as a bug does
 TRIES = 3  # which rank has which sector is decided by measured times: a busy machine may hide a bug once
 
 
@@ -53,9 +54,9 @@ def build(tree, entry, copy, text):
     return "" if out.returncode == 0 else "does not link: " + out.stderr[:500]
 
 
-def run_mode(tree, mode, copy):
+def run_mode(tree, mode, copy, is_quick, limit=run_bugs.LIMIT_SECONDS):
     script = os.path.join(tree.source, "tests/shard/run_shard.py")
-    return run_bugs.run([sys.executable, script, mode, copy, *([] if mode == "refused" else ["--quick"])])
+    return run_bugs.run([sys.executable, script, mode, copy, *(["--quick"] if is_quick else [])], limit)
 
 
 def last_line(out):
@@ -69,7 +70,7 @@ def fails_unchanged(tree, entry):
         with tempfile.TemporaryDirectory() as copy:
             tree.unchanged[mode] = build(tree, entry, copy, run_bugs.text_of(tree, entry))
             if not tree.unchanged[mode]:
-                out = run_mode(tree, mode, copy)
+                out = run_mode(tree, mode, copy, True, UNCHANGED_SECONDS)
                 tree.unchanged[mode] = f"{mode} fails without the bug: {last_line(out)}" if out.returncode != 0 else ""
     return tree.unchanged[mode]
 
@@ -89,7 +90,7 @@ def check(tree, entry):
         if reason:
             return False, reason
         for _ in range(TRIES):
-            out = run_mode(tree, mode, copy)
+            out = run_mode(tree, mode, copy, mode != "refused")
             if out.returncode != 0:
                 return True, last_line(out)
     return False, "NOT CAUGHT by " + mode
