@@ -882,6 +882,14 @@ def live_links_and_streams_are_found(b, host, _):
         assert guest.end()
 
 
+def open_planet(b, guest, field):
+    """Chooses the planet of the document, whose field can be written back."""
+    open_window(b, guest, "entities", "?query=Orbit")
+    b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
+    b.click(b.find_text("main tbody .link", "planet"))
+    b.wait("its values", "document.querySelector(`[aria-label='Write ${arguments[0]} into its document']`)", field)
+
+
 @scenario
 def values_are_written_into_their_document(b, host, _):
     """Also lists and words; where no live link has the entity, nothing offers it."""
@@ -889,10 +897,7 @@ def values_are_written_into_their_document(b, host, _):
         write_document(folder, "0.1 rad/min")
         guest = Host(sys.argv[1], "--write", "--live", folder)
         try:
-            open_window(b, guest, "entities", "?query=Orbit")
-            b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
-            b.click(b.find_text("main tbody .link", "planet"))
-            b.wait("its values", "document.querySelector('[aria-label=\"Write Orbit.drag into its document\"]')")
+            open_planet(b, guest, "Orbit.drag")
             enter(b, "[id='f-Orbit-drag']", "[0.25, 0, 1]")
             b.wait("the edit", "document.querySelector('main tbody').textContent.includes('drag [0.25,0,1]')")
             b.run("const s = document.querySelector('[id=f-Orbit-phase]'); s.value = 'burn'; s.dispatchEvent(new Event('change'))")
@@ -923,10 +928,7 @@ def the_unit_of_a_document_stays_and_undo_reaches_it(b, host, _):
         before = text()
         guest = Host(sys.argv[1], "--write", "--live", folder)
         try:
-            open_window(b, guest, "entities", "?query=Orbit")
-            b.wait("five", "document.querySelectorAll('main tbody tr').length === 5")
-            b.click(b.find_text("main tbody .link", "planet"))
-            b.wait("its values", "document.querySelector('[aria-label=\"Write Orbit.mean_motion into its document\"]')")
+            open_planet(b, guest, "Orbit.mean_motion")
             enter(b, "[id='f-Orbit-mean_motion']", "3 deg/min")
             b.wait("the edit", "document.querySelector('main tbody').textContent.includes('mean_motion 0.0523')")
             b.run("document.querySelector('[aria-label=\"Write Orbit.mean_motion into its document\"]').click()")
@@ -1438,6 +1440,7 @@ def it_pauses_when_a_number_passes_a_bound(b, host, _):
 
 @scenario
 def it_pauses_when_an_entity_dies(b, host, _):
+    open_window(b, host, "memory")
     told(b, {"do": "pause", "paused": True})  # first: it lives for 32 steps
     made = did(b, {"do": "create", "components": "Age, Spark", "name": "mortal"})
     open_window(b, host, "entities", f"?entity={made['entity']}")
