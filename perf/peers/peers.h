@@ -44,7 +44,14 @@ typedef struct Health {
     uint32_t points;
 } Health;
 
-enum { PEERS_TAGS = 26, PEERS_LAYERS = 32 };
+enum {
+    PEERS_TAGS = 26, /* of iterate.fragments */
+    PEERS_BITS = 10, /* tags of the tables rows: entity i has those of the bits of i */
+    PEERS_WORLDS = 100,
+    PEERS_SMALL = 1000, /* entities of a world */
+    PEERS_TREE = 10,    /* entities of a tree: a root and its children */
+    PEERS_LAYERS = 32
+};
 
 static inline Position peers_position(uint32_t i)
 {
@@ -63,6 +70,22 @@ static inline void peers_move(Position *at, const Velocity *by)
     at->x += by->x;
     at->y += by->y;
     at->z += by->z;
+}
+
+static inline void peers_add(Position *at, const Position *other)
+{
+    at->x += other->x;
+    at->y += other->y;
+    at->z += other->z;
+}
+
+enum { PEERS_NAME = 16 };
+
+/* The name of entity i of the row "name". */
+static inline void peers_name(char out[PEERS_NAME], uint32_t i)
+{
+    for (int k = 0; k < 8; k++) out[k] = (char)('a' + (i >> 4 * k & 15));
+    out[8] = 0;
 }
 
 /* Values are small whole numbers: sums are exact in any order. */
