@@ -372,3 +372,77 @@ Test(instantiate, a_value_that_two_would_own_is_refused)
     try_owned(WEFT_NOT_COPIED, false, WEFT_OK);
     try_owned(WEFT_CLEANUP, false, WEFT_OK);
 }
+
+/* What the source has; each is one bit of a variant. */
+enum {
+    SOURCE_OFF = 1 << 0, /* a component is switched off */
+    SOURCE_PREFAB = 1 << 1,
+    SOURCE_NAME = 1 << 2,
+    SOURCE_SPARSE = 1 << 3,
+    SOURCE_SHARED = 1 << 4,
+    SOURCE_LIST = 1 << 5,   /* a buffer */
+    SOURCE_SELF = 1 << 6,   /* a reference to itself */
+    SOURCE_NUMBER = 1 << 7, /* a component that is not copied */
+    SOURCE_ALL = 1 << 8,
+};
+
+/* A world with a source and 100 copies of it, made at once or one by one. */
+static void copies_open(storage_fixture *f, uint32_t has, bool is_each)
+{
+    static const weft_field fields[] = {{"to", WEFT_FIELD_ENTITY, 0, 1}};
+    static const weft_type type = {
+        .name = "Self", .size = 8, .alignment = 4, .fields = fields, .field_count = 1};
+    *f = storage_open();
+    weft_world *world = f->world;
+    weft_component switched = weft_component_create_plain(world, "switched", 4, 4, WEFT_ENABLEABLE);
+    weft_component sparse = weft_component_create_plain(world, "sparse", 4, 4, WEFT_SPARSE);
+    weft_component shared = weft_component_create_plain(world, "shared", 4, 4, WEFT_SHARED);
+    weft_component list = weft_component_create_plain(world, "list", 4, 4, WEFT_BUFFER);
+    weft_component number = weft_component_create_plain(world, "number", 4, 4, WEFT_NOT_COPIED);
+    weft_component self = weft_component_create(world, &(weft_component_desc){.type = &type});
+    weft_component instance_of = weft_component_instance_of(world);
+    weft_entity source = weft_entity_create(world, storage_moving(f)), copies[100];
+    const uint32_t five = 5;
+    CHECK_OK(WEFT_SET(world, source, f->velocity, vector3, {7, 8, 9}));
+    CHECK_OK(weft_entity_set(world, source, switched, &five, sizeof five));
+    CHECK_OK(weft_entity_enable(world, source, switched, (has & SOURCE_OFF) == 0));
+    if ((has & SOURCE_PREFAB) != 0)
+        CHECK_OK(weft_entity_add(world, source, weft_component_prefab(world)));
+    if ((has & SOURCE_NAME) != 0) CHECK_OK(weft_entity_set_name(world, source, "source"));
+    if ((has & SOURCE_SPARSE) != 0) CHECK_OK(weft_entity_set(world, source, sparse, &five, 4));
+    if ((has & SOURCE_SHARED) != 0) CHECK_OK(weft_entity_set_shared(world, source, shared, &five));
+    if ((has & SOURCE_LIST) != 0) {
+        CHECK_OK(weft_entity_add(world, source, list));
+        CHECK_OK(test_buffer_append(world, list, source, &five, 1));
+    }
+    if ((has & SOURCE_SELF) != 0) CHECK_OK(weft_entity_set(world, source, self, &source, 8));
+    if ((has & SOURCE_NUMBER) != 0) CHECK_OK(weft_entity_set(world, source, number, &five, 4));
+    if (is_each)
+        for (uint32_t i = 0; i < 100; i++)
+            CHECK_OK(weft_entity_instantiate(world, source, 1, &copies[i]));
+    else
+        CHECK_OK(weft_entity_instantiate(world, source, 100, copies));
+    for (uint32_t i = 0; i < 100; i++) {
+        const weft_entity *prefab = weft_entity_has(world, copies[i], instance_of)
+                                        ? weft_entity_read(world, copies[i], instance_of)
+                                        : NULL;
+        CHECK((prefab != NULL) == ((has & SOURCE_PREFAB) != 0));
+        CHECK(prefab == NULL || weft_entity_equal(*prefab, source));
+        CHECK(weft_entity_is_enabled(world, copies[i], switched) == ((has & SOURCE_OFF) == 0));
+        CHECK((weft_entity_name(world, copies[i])[0] != 0) == ((has & SOURCE_NAME) != 0));
+    }
+}
+
+Test(instantiate, copies_made_one_by_one_are_those_made_at_once)
+{
+    for (uint32_t has = 0; has < SOURCE_ALL; has++) {
+        storage_fixture at_once, each;
+        copies_open(&at_once, has, false);
+        copies_open(&each, has, true);
+        CHECK_U64(weft_world_hash(each.world, WEFT_HASH_CONTENT),
+                  weft_world_hash(at_once.world, WEFT_HASH_CONTENT));
+        CHECK_OK(weft_world_validate(each.world));
+        storage_close(&each);
+        storage_close(&at_once);
+    }
+}

@@ -409,6 +409,55 @@ Test(pool, statistics_count_what_was_done)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+/* Pools of one worker, of which each fourth has work, made and destroyed. */
+static void *make_many(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < 400; i++) {
+        weft_job_pool *pools[3];
+        for (uint32_t k = 0; k < 3; k++)
+            CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1}, &pools[k]));
+        weft_a32 runs = {0};
+        weft_job_context *owner = weft_job_pool_owner(pools[i % 3]);
+        const weft_job_desc job = {.fn = count, .argument = &runs};
+        weft_job_handle handle;
+        if (i % 4 == 0) weft_job_child(owner, count, &runs);
+        if (i % 4 == 0) CHECK_I64(weft_job_children_wait(owner), 0);
+        if (i % 4 == 1) CHECK_OK(weft_job_submit(owner, &job, &handle));
+        if (i % 4 == 1) CHECK_OK(weft_job_wait(owner, handle, NULL));
+        if (i % 4 == 2) CHECK_OK(weft_job_inject(pools[i % 3], &job, NULL));
+        if (i % 4 == 2) CHECK_OK(weft_job_wait_all(owner, NULL));
+        CHECK_U64(at_load_rlx(&runs), i % 4 < 3);
+        for (uint32_t k = 0; k < 3; k++) CHECK_OK(weft_job_pool_destroy(pools[k]));
+    }
+    return NULL;
+}
+
+static int make_one(void)
+{
+    weft_job_pool *own;
+    if (weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1}, &own) != WEFT_OK) return 1;
+    return weft_job_pool_destroy(own) == WEFT_OK ? 0 : 2;
+}
+
+/* Their mappings are kept for the next ones: checked builds look whether these are clean. */
+Test(pool, small_pools_come_and_go_in_several_threads_and_in_a_forked_child)
+{
+    pthread_t threads[3];
+    weft_job_pool *pool;
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_I64(pthread_create(&threads[i], NULL, make_many, NULL), 0);
+    for (uint32_t i = 0; i < 3; i++) CHECK_I64(pthread_join(threads[i], NULL), 0);
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1}, &pool));
+    pid_t child = test_fork(pool);
+    if (child == 0) _exit(weft_job_pool_destroy(pool) == WEFT_OK ? make_one() + make_one() : 3);
+    int status;
+    CHECK_I64(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    CHECK_I64(WEXITSTATUS(status), 0);
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
 Test(pool, null_is_ignored_where_no_error_can_be_returned)
 {
     weft_job_pool *pool;

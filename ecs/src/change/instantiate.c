@@ -198,18 +198,23 @@ static weft_result members_collect(instantiation *op, weft_entity source)
 /* ---- everything that can fail ---- */
 
 /* Copies of the root of a prefab have InstanceOf, in worlds where it is registered. */
-static bool is_told_its_prefab(const instantiation *op, const member *m)
+static bool root_has_prefab(const weft_world *world, const weft__chunk *chunk)
 {
-    return m == op->members && op->world->builtin.instance_of.id != 0 &&
-           (m->chunk->archetype->flags & WEFT__IS_PREFAB) != 0;
+    return world->builtin.instance_of.id != 0 && (chunk->archetype->flags & WEFT__IS_PREFAB) != 0;
 }
 
-static weft__archetype *member_target(const instantiation *op, const member *m)
+static bool is_told_its_prefab(const instantiation *op, const member *m)
 {
-    const uint32_t *instance_of = &op->world->builtin.instance_of.id;
-    weft__archetype *to = weft__archetype_instance(op->world, m->chunk->archetype);
-    if (to == NULL || !is_told_its_prefab(op, m)) return to;
-    return weft__archetype_change(op->world, to, instance_of, 1, NULL, 0);
+    return m == op->members && root_has_prefab(op->world, m->chunk);
+}
+
+/* The archetype of copies; NULL: error set. */
+static weft__archetype *target_of(weft_world *world, const weft__chunk *chunk, bool is_told)
+{
+    weft__archetype *to = weft__archetype_instance(world, chunk->archetype);
+    if (to == NULL || !is_told) return to;
+    const weft__plan *plan = weft__archetype_edge(world, to, world->builtin.instance_of.id, false);
+    return plan == NULL ? NULL : plan->to;
 }
 
 /* Whether a value, or an element of a buffer, refers to a member. */
@@ -324,7 +329,7 @@ static weft_result member_reserve(instantiation *op, member *m)
 {
     weft_world *world = op->world;
     weft__archetype *archetype = m->chunk->archetype;
-    weft__archetype *to = member_target(op, m);
+    weft__archetype *to = target_of(world, m->chunk, is_told_its_prefab(op, m));
     if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
     if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
     if (m->to == NULL) return world->error->code;
@@ -722,14 +727,64 @@ weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_ent
     return result;
 }
 
+/* ---- one copy ---- */
+
+/* The plan of a copy that is a row created and bytes copied; NULL: it is more, or there is no
+ * memory. */
+static const weft__plan *plan_alone(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    const uint32_t flags = chunk->archetype->flags;
+    const weft_entity source = weft__chunk_entities(chunk)[row];
+    if ((flags & (WEFT__IS_SPECIAL | WEFT__HAS_ENTITY_FIELDS)) != 0) return NULL;
+    if ((flags & WEFT__HAS_BITS) != 0 && weft__row_has_bits(chunk, row)) return NULL;
+    if (weft_entity_name(world, source)[0] != '\0') return NULL;
+    const weft__type *sparse = world->types.sparse;
+    for (uint32_t at; sparse != NULL; sparse = sparse->sparse->next)
+        if (weft__sparse_find(world, sparse, source, &at) != NULL) return NULL;
+    weft__archetype *to = target_of(world, chunk, root_has_prefab(world, chunk));
+    const weft__plan *plan = to == NULL ? NULL : weft__plan_obtain(world, chunk->archetype, to);
+    for (uint32_t i = 0; plan != NULL && i < plan->copy_count; i++) {
+        const weft__type *type = chunk->archetype->format->types[plan->copies[i].from];
+        if (type->needs_copy || type->is_uncopyable) plan = NULL;
+    }
+    return plan;
+}
+
+/* Null: the general way does it, and nothing was done. */
+static weft_entity copy_alone(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    const weft_entity source = weft__chunk_entities(chunk)[row];
+    const weft__plan *plan = plan_alone(world, chunk, row);
+    if (plan == NULL) return WEFT__NO_ENTITY;
+    weft_entity made = weft_entity_create(world, weft__archetype_give(world, plan->to));
+    if (made.version == 0) return made;
+    uint32_t to_row;
+    const weft__chunk *to = weft__entity_chunk(world, made, &to_row);
+    chunk = weft__entity_chunk(world, source, &row); /* it may have grown */
+    for (uint32_t i = 0; i < plan->copy_count; i++)
+        weft__value_copy(weft__chunk_value(to, plan->copies[i].to, to_row),
+                         weft__chunk_value(chunk, plan->copies[i].from, row),
+                         plan->copies[i].bytes);
+    if (root_has_prefab(world, chunk)) {
+        uint32_t type = weft__archetype_find(plan->to, world->builtin.instance_of.id);
+        memcpy(weft__chunk_value(to, plan->to->types[type].column, to_row), &source, sizeof source);
+    }
+    return made;
+}
+
 weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                     weft_entity *out)
 {
     weft_result result = weft__idle(world, "weft_entity_instantiate");
     if (result != WEFT_OK) return result;
     uint32_t row;
-    const weft__chunk *chunk = weft__living_chunk(world, source, &row);
+    weft__chunk *chunk = weft__living_chunk(world, source, &row);
     if (chunk == NULL) return weft__error_stale(world, source);
     if (count == 0) return WEFT_OK;
+    weft_entity made = count == 1 ? copy_alone(world, chunk, row) : WEFT__NO_ENTITY;
+    if (made.version != 0) {
+        if (out != NULL) *out = made;
+        return WEFT_OK;
+    }
     return weft__instantiate(world, NULL, source, count, out, false);
 }

@@ -5,6 +5,9 @@
 #include "pool_memory.h"
 #include "bits.h"
 
+#include <string.h>
+#include <weft/jobs.h>
+
 /* Lays arrays out one after the other. Owner: the call. Without a base it only counts. */
 typedef struct layout {
     char *base;
@@ -38,6 +41,82 @@ static size_t lay_out(weft_job_pool *pool, weft__job_arrays *arrays, uint32_t jo
     return (out.bytes + WEFT__ALIVE_BYTES - 1) / WEFT__ALIVE_BYTES * WEFT__ALIVE_BYTES;
 }
 
+/* ---- mappings that are kept ----
+ *
+ * To end a mapping costs more than all else at the end of a small world (170 us of 177 in a
+ * guest whose page tables are its host's). That of a pool of one worker that never had a job is
+ * clean but for its head: it is cleaned, and kept for the next such pool. Where another thread is
+ * at it, mappings come and go as others do: nothing waits, and a forked child, which may find
+ * x_busy set for ever and the heads of all wiped, does without.
+ *
+ *   K1  release of x_busy, after the list -> exchange of x_busy, before it */
+
+enum { KEPT_MOST = 128 }; /* of a few touched pages each */
+
+/* Lies where its mapping begins, in the page that a forked child finds wiped. */
+typedef struct kept_mapping {
+    struct kept_mapping *next;
+    size_t bytes;
+} kept_mapping;
+
+static struct {
+    weft_a32 x_busy;
+    uint32_t count;
+    kept_mapping *first;
+} kept;
+
+/* A zeroed mapping of so many bytes; NULL: none is kept. */
+static void *kept_take(size_t bytes)
+{
+    if (at_xchg_ar(&kept.x_busy, 1u) != 0) return NULL; /* K1 */
+    kept_mapping *found = kept.first;
+    if (found != NULL && found->bytes == bytes) {
+        kept.first = found->next;
+        kept.count--;
+        *found = (kept_mapping){NULL, 0};
+    } else {
+        found = NULL;
+    }
+    at_store_rel(&kept.x_busy, 0u); /* K1 */
+    for (size_t i = 0; WEFT_IS_CHECKED && found != NULL && i < bytes; i++)
+        WEFT_ASSERT(((const char *)found)[i] == 0);
+    return found;
+}
+
+/* False: enough are kept, or another thread is at it. */
+static bool kept_give(void *mapping, size_t bytes)
+{
+    if (at_xchg_ar(&kept.x_busy, 1u) != 0) return false; /* K1 */
+    bool is_kept = kept.count < KEPT_MOST;
+    if (is_kept) {
+        *(kept_mapping *)mapping = (kept_mapping){kept.first, bytes};
+        kept.first = mapping;
+        kept.count++;
+    }
+    at_store_rel(&kept.x_busy, 0u); /* K1 */
+    return is_kept;
+}
+
+/* Whether pools like this one share mappings: tests count those of their own systems. */
+static bool is_shared(const weft_job_pool *pool)
+{
+    return pool->worker_count == 1 && pool->os == weft__os_default();
+}
+
+/* Whether nothing behind the workers was ever written. */
+static bool is_unused(const weft_job_pool *pool)
+{
+    const weft_job_context *worker = &pool->workers[0];
+    weft_job_stats stats;
+    weft_job_stats_get(pool, &stats, sizeof stats);
+    uint64_t pushed = stats.submitted + stats.children + stats.loops_parallel + stats.graph_runs;
+    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) pushed += worker->deques[c].bottom - 1;
+    /* relaxed, both: all is quiet */
+    return pushed + at_load_rlx(&pool->table.slots.x_mark) +
+               at_load_rlx(&pool->table.edge_slots.x_mark) ==
+           0;
+}
+
 weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc)
 {
     weft__job_arrays arrays;
@@ -47,7 +126,9 @@ weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc)
     uint32_t twice = 2 * desc->job_capacity; /* each slot has a place, and about as many are left */
     pool->deque_capacity = (uint32_t)bits_round_up_power_of_two(twice > jobs ? twice : jobs);
     pool->mapped_bytes = lay_out(pool, &arrays, jobs, edges);
-    pool->alive = pool->os->map(pool->os->user, pool->mapped_bytes, WEFT__ALIVE_BYTES);
+    if (is_shared(pool)) pool->alive = kept_take(pool->mapped_bytes);
+    if (pool->alive == NULL)
+        pool->alive = pool->os->map(pool->os->user, pool->mapped_bytes, WEFT__ALIVE_BYTES);
     if (pool->alive == NULL) return WEFT_OUT_OF_MEMORY;
     lay_out(pool, &arrays, jobs, edges);
     weft__job_table_init(&pool->table, &arrays, jobs, edges, pool->worker_count);
@@ -56,5 +137,11 @@ weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc)
 
 void weft__pool_unmap(weft_job_pool *pool)
 {
-    if (pool->alive != NULL) pool->os->unmap(pool->os->user, pool->alive, pool->mapped_bytes);
+    char *mapping = (char *)pool->alive;
+    if (mapping == NULL) return;
+    if (is_shared(pool) && pool->thread_count == 0 && is_unused(pool)) {
+        memset(mapping, 0, (size_t)((char *)pool->table.jobs - mapping));
+        if (kept_give(mapping, pool->mapped_bytes)) return;
+    }
+    pool->os->unmap(pool->os->user, mapping, pool->mapped_bytes);
 }
