@@ -420,8 +420,8 @@ static void remove_all(void *data)
 static void remove_bulk(void *data)
 {
     state *s = data;
-    weft_change_desc desc = {.remove = &s->health, .remove_count = 1};
-    check(weft_entity_change_many(s->world, s->entities, s->n, &desc) == WEFT_OK);
+    weft_query all = weft_query_create(s->world, &(weft_query_desc){.terms = {{s->health}}});
+    check(weft_query_remove(s->world, all, s->health) == WEFT_OK);
 }
 
 static void *open_sparse_full(uint32_t n, uint32_t workers)
