@@ -6,7 +6,6 @@
 #include "bits.h"
 
 #include <string.h>
-#include <weft/jobs.h>
 
 /* Lays arrays out one after the other. Owner: the call. Without a base it only counts. */
 typedef struct layout {
@@ -107,14 +106,15 @@ static bool is_shared(const weft_job_pool *pool)
 static bool is_unused(const weft_job_pool *pool)
 {
     const weft_job_context *worker = &pool->workers[0];
-    weft_job_stats stats;
-    weft_job_stats_get(pool, &stats, sizeof stats);
-    uint64_t pushed = stats.submitted + stats.children + stats.loops_parallel + stats.graph_runs;
+    const weft__worker_stats *stats = &worker->stats;
+    /* relaxed, all: it is quiet */
+    uint64_t pushed = at_load_rlx(&stats->x_submitted) + at_load_rlx(&stats->x_plain_submitted) +
+                      at_load_rlx(&stats->x_children) + at_load_rlx(&stats->x_loops_parallel) +
+                      at_load_rlx(&stats->x_graph_runs);
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) pushed += worker->deques[c].bottom - 1;
-    /* relaxed, both: all is quiet */
-    return pushed + at_load_rlx(&pool->table.slots.x_mark) +
-               at_load_rlx(&pool->table.edge_slots.x_mark) ==
-           0;
+    /* relaxed, both: as above */
+    pushed += at_load_rlx(&pool->table.slots.x_mark) + at_load_rlx(&pool->table.edge_slots.x_mark);
+    return pushed == 0;
 }
 
 weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc)
