@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* explore.h: the schedule explorer: runs a small concurrent program under every interleaving up
  * to a preemption bound, or under many random ones, with the atomics of the real source hooked
- * (jobs/base/src/atomic_hook.h). What it checks and what it cannot see:
+ * (atomic_hook.h). What it checks and what it cannot see:
  * docs/design/verification.md.
  *
  * A scenario is a function that builds its objects, starts threads, calls explore_begin(), joins

@@ -11,9 +11,9 @@
  *   Concurrency Kit (default)       what ships: ck_pr_* on x86-64 (atomic_ck.h);
  *   builtin (WEFT_ATOMICS_BUILTIN)  __atomic_*: for ThreadSanitizer, which sees neither assembly
  *                                   nor fences, and for targets other than x86-64;
- *   hooked (WEFT_ATOMICS_HOOKED)    every operation is a call (atomic_hook.h): the schedule
- *                                   explorer with its store buffers and order mutants, and the
- *                                   virtual-time simulator.
+ *   hooked (WEFT_ATOMICS_HOOKED)    every operation is a call (tests/explore/atomic_hook.h): the
+ *                                   schedule explorer with its store buffers and order mutants,
+ *                                   and the virtual-time simulator.
  *
  * Vocabulary; `p` points to a wrapper, and a32, a64 and aptr read the same:
  *   at_load_rlx/acq/sc(p)           at_store_rlx/rel/sc(p, v)
