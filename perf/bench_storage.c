@@ -53,22 +53,6 @@ static void create_written(void *data)
     }
 }
 
-typedef struct body {
-    bed_vector position, velocity;
-} body;
-
-static void create_bundled(void *data)
-{
-    storage_bed *bed = data;
-    const weft_bundle_field fields[] = {{bed->position, offsetof(body, position)},
-                                        {bed->velocity, offsetof(body, velocity)}};
-    weft_bundle bodies = weft_bundle_open(bed->world, bed->moving, fields, 2);
-    for (uint32_t i = 0; i < bed->count; i++) {
-        body values = {bed->positions[i], bed->velocities[i]};
-        bed->entities[i] = weft_entity_create_bundle(bed->world, &bodies, &values);
-    }
-}
-
 static void create_written_raw(void *data)
 {
     storage_bed *bed = data;
@@ -124,8 +108,6 @@ static void bench_create_single(weft_bench *bench)
 
 static void bench_create_values(weft_bench *bench)
 {
-    bench_create_case(bench, "warm", create_bundled, create_written_raw, bed_clear);
-    bench_create_case(bench, "cold", create_bundled, create_written_raw, fresh_world);
     bench_create_case(bench, "write", create_written, create_written_raw, bed_clear);
     bench_create_case(bench, "write-cold", create_written, create_written_raw, fresh_world);
 }
@@ -372,7 +354,7 @@ static void bench_memory_archetype(weft_bench *bench)
 const weft_bench_entry weft_bench_storage[] = {
     {"create.single", "one weft_entity_create per entity, two 12-byte components",
      bench_create_single, false},
-    {"create.values", "creation one by one with values, by weft_bundle; write: each written",
+    {"create.values", "creation one by one, with values that are written into the row",
      bench_create_values, false},
     {"create.bulk", "weft_entity_create_filled: 1 M entities with data", bench_create_bulk, false},
     {"destroy", "weft_entity_destroy in order, at random; in arrays; all by query", bench_destroy,

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <unistd.h>
-#include <weft/bundle.h>
 #include <weft/snapshot.h>
 #include <weft/stream.h>
 #include <weft/transfer.h>
@@ -39,7 +38,6 @@ typedef struct bed {
     weft_component scores, marks; /* a BUFFER resource; switches of all bare ones */
     weft_archetype bare, full;
     weft_query query, kinds, one; /* all bare ones; all with the kind; the prefab */
-    weft_bundle bundle;
     weft_snapshot *snapshot;
     weft_world_bytes bytes;
     weft_recorder *recorder;
@@ -174,9 +172,6 @@ static void bed_finish(bed *b)
     b->one = weft_query_create(
         w->world, &(weft_query_desc){.terms = {{w->of[PREFAB], WEFT_NO_ACCESS, 0, 0}}});
     CHECK(b->query.id != 0 && b->kinds.id != 0 && b->one.id != 0);
-    b->bundle = weft_bundle_open(w->world, b->full,
-                                 (weft_bundle_field[]){{w->of[PLAIN], 0}, {w->of[SWITCH], 4}}, 2);
-    CHECK(b->bundle.field_count == 2);
     const weft_buffers scores = weft_resource_write_buffer(w->world, b->scores);
     CHECK_OK(weft_buffers_append(&scores, 0, (uint32_t[]){1, 2, 3}, 3));
     CHECK_OK(weft_relation_settle(w->world));
@@ -312,14 +307,6 @@ static weft_result do_create_filled(void *open)
     if (kind_shapes[kind] == OWNING || kind == NUMBER) return WEFT_TYPE_MISMATCH;
     const weft_values filled[] = {{b->w.of[kind], values}};
     return weft_entity_create_filled(b->w.world, archetype_with_kind(b), filled, 1, FAR, NULL);
-}
-
-static weft_result do_create_bundle(void *open)
-{
-    bed *b = open;
-    const uint64_t errors = weft_world_error(b->w.world)->number;
-    (void)weft_entity_create_bundle(b->w.world, &b->bundle, (uint32_t[]){1, 2});
-    return code_of(b->w.world, errors);
 }
 
 static weft_result do_instantiate(void *open)
@@ -1203,7 +1190,6 @@ static const refused_function functions[] = {
     {"weft_entity_create", do_create, REFUSED_KINDS, 0},
     {"weft_entity_create_many", do_create_many, REFUSED_KINDS, 0},
     {"weft_entity_create_filled", do_create_filled, REFUSED_KINDS, 0},
-    {"weft_entity_create_bundle", do_create_bundle, 0, 0},
     {"weft_entity_instantiate", do_instantiate, REFUSED_KINDS, 0},
     {"weft_entity_instantiate 1", do_instantiate_one, REFUSED_KINDS, 0},
     {"weft_entity_instantiate prefab", do_instantiate_prefab, REFUSED_KINDS, 0},

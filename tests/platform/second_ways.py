@@ -23,7 +23,7 @@ COMPARED = re.compile(r"(?:[^-=<>](?:<=|>=|<|>)[ (]*(?:\(?size_t\)|\(?uint64_t\)
 NO_BRANCH = re.compile(r"for \(|static_assert|WEFT_ASSERT|WEFT__ASSERT")
 CONDITION = re.compile(r"^# *(?:if|elif|ifdef|ifndef)\b(.*)$", re.M)
 PUBLIC = re.compile(r"^WEFT_API [^;({]*?\b(weft_\w+)\(", re.M)
-FORMS = re.compile(r"_(many|unordered|memory|json|parallel|bundle|values)$|_rows|^weft_recorder_|^weft_query_(add|remove|set|enable|destroy)|^weft_scene_fill$|^weft_live_start$")
+FORMS = re.compile(r"_(many|unordered|memory|json|parallel|values)$|_rows|^weft_recorder_|^weft_query_(add|remove|set|enable|destroy)|^weft_scene_fill$|^weft_live_start$")
 
 
 def sources(root):

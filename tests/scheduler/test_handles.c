@@ -4,7 +4,6 @@
 #include "invariant.h"
 
 #include <weft/blob.h>
-#include <weft/bundle.h>
 #include <weft/finder.h>
 #include <weft/observer.h>
 #include <weft/weft.h>
@@ -116,9 +115,6 @@ FAILS(required, weft_component_create(W, &(weft_component_desc){.name = "x",
                                                                 .required = &g->component,
                                                                 .required_count = 1})
                         .id == 0)
-FAILS(bundle_field,
-      weft_bundle_open(W, g->here->archetype, &(weft_bundle_field){g->component, 0}, 1)
-              .archetype.id == 0)
 FAILS(resource_read_buffer, weft_resource_read_buffer(W, g->single).count == 0)
 FAILS(relation_figures_of, weft_relation_stats_get(W, g->component, &relation_figures,
                                                    sizeof relation_figures) != WEFT_OK)
@@ -189,7 +185,6 @@ static const struct {
     ROW(COMPONENT, save_without),
     ROW(COMPONENT, component_check),
     ROW(COMPONENT, required),
-    ROW(COMPONENT, bundle_field),
     ROW(COMPONENT, resource_read_buffer),
     ROW(COMPONENT, relation_figures_of),
     ROW(COMPONENT, observer_component),

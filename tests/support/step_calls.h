@@ -9,7 +9,6 @@
 #ifndef WEFT_TESTS_STEP_CALLS_H
 #define WEFT_TESTS_STEP_CALLS_H
 
-#include <weft/bundle.h>
 #include <weft/observer.h>
 #include <weft/order.h>
 #include <weft/snapshot.h>
@@ -40,7 +39,6 @@ typedef struct calls_room {
     weft_recorder *recorder;         /* has one command: add the tag to `entity` */
     weft_snapshot *snapshot;
     weft_observer observer;
-    weft_bundle bundle;
     weft_stream *stream;
     weft_world_hook added; /* is one of the world, and calls nothing */
     const char *path;      /* of no file once the room is open */
@@ -180,9 +178,6 @@ static const weft_text calls_json = {.bytes = "{}", .count = 2};
       WRONG(s, weft_entity_create_many(c->world, WEFT_ARCHETYPE(c->world, c->a), 1, NULL)))        \
     X(weft_entity_create_filled,                                                                   \
       WRONG(s, weft_entity_create_filled(c->world, c->archetype, NULL, 0, 1, NULL)))               \
-    X(weft_bundle_open, IS_EMPTY(weft_bundle_open(c->world, c->archetype, NULL, 0)))               \
-    X(weft_entity_create_bundle,                                                                   \
-      weft_entity_is_null(weft_entity_create_bundle(c->world, &c->bundle, &s->value)))             \
     X(weft_entity_instantiate, WRONG(s, weft_entity_instantiate(c->world, c->entity, 1, NULL)))    \
     X(weft_entity_destroy, WRONG(s, weft_entity_destroy(c->world, c->entity)))                     \
     X(weft_entity_destroy_many, WRONG(s, weft_entity_destroy_many(c->world, &c->entity, 1)))       \
@@ -336,7 +331,6 @@ static inline bool calls_room_open(calls_room *c, weft_world *world, const char 
     if (!calls_open_kinds(c)) return false;
     weft_entity two[2];
     c->archetype = weft_archetype_create(world, &c->a, 1);
-    c->bundle = weft_bundle_open(world, c->archetype, &(weft_bundle_field){c->a, 0}, 1);
     if (weft_entity_create_many(world, WEFT_ARCHETYPE(world, c->a, c->b), 2, two) != WEFT_OK ||
         weft_entity_create_many(world, WEFT_ARCHETYPE(world, c->tag, c->toggle, c->list), 1,
                                 &c->made) != WEFT_OK)

@@ -143,7 +143,7 @@ void everything_program_begin(FILE *out, const char *command, const char *failur
     fprintf(out, "/* %s: %s\n * %s\n *\n", command, failure, text);
     fputs(" * cc -std=gnu17 this.c -lweft-scene -lweft && ./a.out\n *\n"
           " * Comments in blocks say what only the command can repeat. */\n"
-          "#include <weft/blob.h>\n#include <weft/bundle.h>\n#include <weft/live.h>\n"
+          "#include <weft/blob.h>\n#include <weft/live.h>\n"
           "#include <weft/observer.h>\n#include <weft/scene.h>\n#include <weft/scene_gltf.h>\n"
           "#include <weft/snapshot.h>\n#include <weft/state_log.h>\n#include <weft/stream.h>\n"
           "#include <weft/transfer.h>\n#include <weft/transform.h>\n#include <weft/type.h>\n"

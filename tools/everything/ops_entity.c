@@ -7,7 +7,6 @@
 
 #include <string.h>
 #include <strings.h>
-#include <weft/bundle.h>
 
 static const char *name_of(uint32_t kind)
 {
@@ -109,38 +108,6 @@ static void run_create(everything *e, const everything_call *c)
                                      : weft_entity_create_filled(world, archetype, f.values,
                                                                  f.value_count, f.count, out);
     filling_learn(e, &f, result, out);
-}
-
-static void run_bundle(everything *e, const everything_call *c)
-{
-    enum { BUNDLE_BYTES = WEFT_BUNDLE_FIELDS * 2432 };
-    weft_component list[KINDS];
-    weft_bundle_field fields[WEFT_BUNDLE_FIELDS];
-    filling f = filling_begin(e, c, 1);
-    if (f.count == 0) return;
-    filling_values(e, &f, c, kind_has_column, WEFT_BUNDLE_FIELDS);
-    filling_model(e, &f);
-    uint8_t *values = model_memory(&e->here->m, BUNDLE_BYTES);
-    everything_says(e, "static _Alignas(64) char values[%d];", BUNDLE_BYTES);
-    everything_says(e, "weft_bundle_field fields[16];");
-    for (uint32_t i = 0, at = 0; i < f.value_count; i++) {
-        size_t size = kinds_of_model()[f.kinds[i]].size;
-        fields[i] = (weft_bundle_field){e->here->of[f.kinds[i]], at};
-        memcpy(values + at, f.values[i].values, size);
-        everything_says(e, "fields[%u] = (weft_bundle_field){of[%s], %u};", i, name_of(f.kinds[i]),
-                        at);
-        everything_says(e, "memcpy(values + %u, %s, %zu);", at,
-                        everything_c_value(e, f.kinds[i], f.bytes[i], 1), size);
-        at += (uint32_t)(size + 63) / 64 * 64;
-    }
-    everything_says(e, "weft_bundle bundle = weft_bundle_open(world, %s, fields, %u);",
-                    everything_c_archetype(e, f.set), f.value_count);
-    everything_says(e, "e[%u] = weft_entity_create_bundle(world, &bundle, values);", f.first);
-    weft_archetype archetype =
-        weft_archetype_create(e->here->world, list, everything_components(e->here, f.set, list));
-    weft_bundle bundle = weft_bundle_open(e->here->world, archetype, fields, f.value_count);
-    weft_entity entity = weft_entity_create_bundle(e->here->world, &bundle, values);
-    filling_learn(e, &f, WEFT_OK, &entity);
 }
 
 static void run_destroy(everything *e, const everything_call *c)
@@ -456,12 +423,6 @@ const everything_op everything_ops_entity[] = {
      .ways = create_ways,
      .most = 5000,
      .run = run_create},
-    {.name = "create_bundle",
-     .functions = "weft_bundle_open weft_entity_create_bundle",
-     .weight = 3,
-     .draws = DRAWS_SET,
-     .takes = kind_is_of_rows,
-     .run = run_bundle},
     {.name = "destroy", .functions = "weft_entity_destroy", .weight = 5, .run = run_destroy},
     {.name = "destroy_many",
      .functions = "weft_entity_destroy_many",

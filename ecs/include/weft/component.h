@@ -102,7 +102,7 @@ typedef struct weft_component_desc {
     const weft_component *required;
     uint32_t required_count;
     /* Checked builds refuse values that weft_component_check refuses (INVALID_ARGUMENT):
-     * weft_entity_set, weft_entity_set_many, weft_entity_create_filled, bundles and recorders.
+     * weft_entity_set, weft_entity_set_many, weft_entity_create_filled and recorders.
      * What is written through a pointer is not looked at. Needs `type`; not for SHARED. */
     bool is_checked;
 } weft_component_desc;

@@ -8,7 +8,6 @@
 
 #include <weft/blob.h>
 #include <weft/buffers.h>
-#include <weft/bundle.h>
 #include <weft/commands.h>
 #include <weft/component.h>
 #include <weft/entity.h>

@@ -4,8 +4,7 @@
  *
  * Public. The rest is included where it is used: <weft/type.h>, <weft/value.h>, <weft/world_text.h>
  * (descriptions and text), <weft/blob.h>, <weft/stream.h>, <weft/snapshot.h>, <weft/transfer.h>,
- * <weft/bundle.h>, <weft/observer.h>, <weft/state_log.h>, <weft/order.h>,
- * <weft/transform.h>.
+ * <weft/observer.h>, <weft/state_log.h>, <weft/order.h>, <weft/transform.h>.
  * Parts stand alone: <weft/jobs.h> without worlds, <weft/ecs.h>, the whole storage without
  * systems. */
 #ifndef WEFT_H
