@@ -54,6 +54,7 @@ extern "C" {
 #define WEFT_SHARD_SECTOR_LIMIT (UINT32_C(1) << 24) /* sectors of a run, at most */
 #define WEFT_SHARD_HALO_LIMIT 16u                   /* halo components, at most */
 #define WEFT_SHARD_NEAR_LIMIT 128u                  /* sectors near one, itself included, at most */
+#define WEFT_SHARD_KEPT_LIMIT 16u                   /* kept components, at most */
 
 /* A sharded world. Opaque; owned by its creator, destroyed before its world. */
 typedef struct weft_shard weft_shard;
@@ -91,13 +92,19 @@ typedef struct weft_shard_desc {
      * the mean: looked at every `balance_every` steps. 0: 1.15 and 64; UINT32_MAX: never. */
     double balance_above;
     uint32_t balance_every;
+    /* What checkpoints hold beside sharded entities: resources, and components that mark private
+     * entities (prefabs excepted), each kept with its name and all that it has. Values must be the
+     * same on all ranks when they are saved, padding included. Neither these types nor the others of
+     * such an entity may have references, memory of their own or what sharded entities may not;
+     * a resource is no BUFFER, a mark not SPARSE. The list ends with the first null. */
+    weft_component kept[WEFT_SHARD_KEPT_LIMIT];
 } weft_shard_desc;
 
 /* Makes a shard of a world without sharded entities; collective. Registers the components
  * ShardGid (uint64_t), ShardSector (SHARED, uint32_t), ShardGhost and ShardStub (tags). All
  * ranks must register the same components in the same order, before or after, but those with
  * ENTITY fields before. Errors: INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH (key or halo: not
- * plain, or with hooks), LIMIT, OUT_OF_MEMORY, WRONG_PHASE (weft_ranks_start was not called),
+ * plain, or with hooks; kept: the text says why not), LIMIT, OUT_OF_MEMORY, WRONG_PHASE (weft_ranks_start was not called),
  * UNSUPPORTED (the ranks differ in components or in the description). Cost: O(sectors). */
 WEFT_API weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc,
                                        weft_shard **out);
@@ -225,17 +232,23 @@ WEFT_API weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2]);
  * file system that all ranks see, a section for each sector; collective. The same state gives
  * the same bytes for any number of ranks. It is written under "PATH.partial" and renamed when it
  * is whole and on disk: a run that dies leaves the earlier file, and a part that the next save
- * takes over. Only regular files are replaced, and what a symbolic link leads to. Not written:
- * private entities, resources. Errors: UNSUPPORTED (as weft_shard_sync), IO (the text has the
- * reason: no space; the earlier file is there), OUT_OF_MEMORY. */
+ * takes over. Only regular files are replaced, and what a symbolic link leads to. Private entities
+ * and resources are written where the description of the shard keeps them. Errors: UNSUPPORTED (as
+ * weft_shard_sync; what is kept differs between ranks, or a component of a kept entity cannot be
+ * kept: the text names it), IO (the text has the reason: no space; the earlier file is there),
+ * OUT_OF_MEMORY. */
 WEFT_API weft_result weft_shard_save(weft_shard *shard, const char *path);
 
 /* Reads a checkpoint on any number of ranks, into a shard without entities; collective. Components
- * are found by name and must have the layout that they were written with. Errors: NOT_FOUND, IO,
- * CORRUPT (nothing was loaded), TYPE_MISMATCH (a component is missing or differs), INVALID_ARGUMENT
- * (other sectors; another seed than the description's, unless that is 0; the shard has entities),
- * OUT_OF_MEMORY: what came is taken out again; where that
- * is refused memory too, rows of the file stay until the next load ends them, or the world. */
+ * are found by name; where their layout is another one, described fields go by their names, as when
+ * a world file is loaded (weft_load_desc). Kept resources and private entities are then on every
+ * rank; a resource that the file does not have stays as it is. Errors: NOT_FOUND, IO, CORRUPT
+ * (nothing was loaded), UNSUPPORTED (a later version of the format), TYPE_MISMATCH (a component is
+ * missing, or fields have no way into the new layout; the file keeps what the description does
+ * not), INVALID_ARGUMENT (other sectors; another seed than the description's, unless that is 0; the
+ * shard has entities, or the world kept private ones), OUT_OF_MEMORY: what came is taken out again;
+ * where that is refused memory too, rows of the file stay until the next load ends them, or the
+ * world. */
 WEFT_API weft_result weft_shard_load(weft_shard *shard, const char *path);
 
 /* ---- statistics ---- */

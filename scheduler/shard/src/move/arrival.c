@@ -197,7 +197,7 @@ typedef struct arriving {
 static weft_result find_archetype(const weft_shard *shard, arriving *a)
 {
     weft_component list[WEFT__ROW_COMPONENTS + 2] = {shard->gid, shard->sector};
-    uint32_t count = 2;
+    uint32_t count = weft__block_is_private(shard, a->block) ? 0 : 2;
     for (uint32_t k = 0; k < a->block->column_count && count < WEFT__ROW_COMPONENTS + 2; k++)
         if (a->block->columns[k].type.kind != WEFT__VALUE_SPARSE)
             list[count++] = a->block->columns[k].type.component;
@@ -265,7 +265,7 @@ static weft_result create_run(weft_shard *shard, const arriving *a, uint32_t beg
     const uint32_t stored = weft__sector_stored(block->sectors[begin]);
     weft_values filled[WEFT__ROW_COMPONENTS + 2] = {{shard->gid, block->gids + begin},
                                                     {shard->sector, &stored}};
-    uint32_t count = 2;
+    uint32_t count = weft__block_is_private(shard, block) ? 0 : 2;
     for (uint32_t c = 0; c < block->column_count; c++) {
         const weft__block_column *column = &block->columns[c];
         if (is_simple(column))
@@ -471,8 +471,9 @@ static weft_result place(weft_shard *shard, arriving *list, uint32_t count)
         if (list[i].block->count == 0) continue;
         result = find_archetype(shard, &list[i]);
         if (result == WEFT_OK)
-            result = shard->has_references ? create_over_stubs(shard, &list[i])
-                                           : create_runs(shard, &list[i]);
+            result = shard->has_references && !weft__block_is_private(shard, list[i].block)
+                         ? create_over_stubs(shard, &list[i])
+                         : create_runs(shard, &list[i]);
     }
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
         if (list[i].block->count != 0) result = finish(shard, &list[i]);

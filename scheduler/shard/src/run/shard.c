@@ -11,6 +11,7 @@
 #include "archetype_state.h"
 #include "ghost_exchange.h"
 #include "hash.h"
+#include "kept.h"
 #include "messages.h"
 #include "os.h"
 #include "row_pack.h"
@@ -957,6 +958,7 @@ static weft_result compare_ranks(weft_shard *shard, weft_result result)
                       shard->map.near_begin[shard->map.count] * sizeof *shard->map.near);
     hash = hash_word(hash_word(hash, shard->key.id), shard->seed);
     for (uint32_t i = 0; i < shard->halo_count; i++) hash = hash_word(hash, shard->halo[i].id);
+    for (uint32_t i = 0; i < shard->kept_count; i++) hash = hash_word(hash, shard->kept[i].id);
     uint64_t first = hash;
     result = weft__transport_broadcast(&first, sizeof first);
     if (result != WEFT_OK) return result;
@@ -996,6 +998,7 @@ static weft_result init(weft_shard *shard, weft_world *world, const weft_shard_d
     if (result == WEFT_OK) result = register_components(shard);
     if (result == WEFT_OK) result = take_components(shard, desc);
     if (result == WEFT_OK) result = make_queries(shard);
+    if (result == WEFT_OK) result = weft__kept_make(shard, desc->kept);
     if (result == WEFT_OK) result = make_tables(shard);
     return result == WEFT_OK ? figures_init(shard) : result;
 }
@@ -1048,6 +1051,7 @@ void weft_shard_destroy(weft_shard *shard)
     end_query(shard, shard->dead_query, false);
     end_query(shard, shard->ghost_query, true);
     end_query(shard, shard->stub_query, true);
+    for (uint32_t i = 0; i < shard->kept_count; i++) end_query(shard, shard->kept_rows[i], false);
     weft__packs_free(shard);
     weft__ghosts_free(shard);
     weft__gid_table_free(shard);

@@ -58,8 +58,12 @@ struct weft_shard {
     weft_query stub_query;
     weft_query dead_query; /* residues: gid without sector; null without references. After a sync
                               there are none */
-    bool has_references;   /* the world had components with ENTITY fields at create */
-    bool is_balancing;     /* in the sync of weft_shard_balance */
+    uint32_t kept_count;   /* what checkpoints have beside rows: kept.c */
+    weft_component kept[WEFT_SHARD_KEPT_LIMIT];
+    weft_query kept_rows[WEFT_SHARD_KEPT_LIMIT]; /* private entities of a mark and of no mark
+                                                    before it; null for resources */
+    bool has_references; /* the world had components with ENTITY fields at create */
+    bool is_balancing;   /* in the sync of weft_shard_balance */
     uint64_t owner_thread;
     bool has_load_rest; /* rows of a load that failed, because their end was refused memory */
     weft__sector_map map;

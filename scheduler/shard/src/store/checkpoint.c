@@ -4,14 +4,16 @@
  *     head          checkpoint_head
  *     components    of each component of the world, in the order of registration, as
  *                   weft__file_type_put makes it; padded to words
- *     sectors       checkpoint_sector [sectors]
+ *     sectors       checkpoint_sector [sectors], and one of what is kept (not in version 2)
  *     sections      of each sector, by number: blocks of rows (row_block.h) by kind list
+ *     kept          resources and private entities: kept.c
  *
  * Numbers are those of the machine that wrote it (little endian, like world files). The head has a
  * hash of components and sectors, and each sector one of its section: damage is found before
  * anything is loaded.
  *
- * Saving: every rank makes the sections of its sectors; one sum over ranks makes the table of all
+ * Saving: every rank makes the sections of its sectors, and what is kept, which is compared and
+ * written by rank 0; one sum over ranks makes the table of all
  * known to all, and prefix sums of it the offsets. Each rank writes at its offsets into
  * "PATH.partial"; when all have written and synced, rank 0 renames it.
  *
@@ -26,6 +28,7 @@
 #include "file_problem.h"
 #include "ghost_exchange.h"
 #include "hash.h"
+#include "kept.h"
 #include "messages.h"
 #include "row_pack.h"
 #include "sector_move.h"
@@ -59,17 +62,19 @@ static int by_sector(const void *a, const void *b)
     return (left->order > right->order) - (left->order < right->order);
 }
 
-weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows *out)
+weft_result weft__sector_rows_collect(const weft_shard *shard, weft_query query,
+                                      weft__sector_rows *out)
 {
+    const bool is_sharded = query.id == shard->rows_query.id;
     weft_archetype last = {0};
     uint64_t order = 0;
     weft_cursor cursor;
-    const bool is_begun = weft__shard_loop_begin(shard, shard->rows_query, &cursor);
+    const bool is_begun = weft__shard_loop_begin(shard, query, &cursor);
     weft_result result = is_begun ? WEFT_OK : weft__ranks_no_memory();
     while (result == WEFT_OK && weft_query_next(&cursor)) {
         const weft_slice *slice = &cursor.slice;
-        uint32_t stored;
-        memcpy(&stored, weft_slice_read_shared(slice, 1), sizeof stored);
+        uint32_t stored = weft__sector_stored(shard->map.count);
+        if (is_sharded) memcpy(&stored, weft_slice_read_shared(slice, 1), sizeof stored);
         if (stored == 0) continue;
         const weft_archetype archetype = weft_entity_archetype(shard->world, slice->entities[0]);
         if (archetype.id != last.id) result = order_of(shard, archetype, &order);
@@ -78,12 +83,13 @@ weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows
                               sizeof *out->runs))
             result = weft__ranks_no_memory();
         if (result != WEFT_OK) break;
-        out->runs[out->count++] = (weft__sector_run){.order = order,
-                                                     .sector = stored - 1,
-                                                     .count = slice->count,
-                                                     .archetype = archetype,
-                                                     .place = weft__slice_place(slice),
-                                                     .gids = weft_slice_read(slice, 0)};
+        out->runs[out->count++] =
+            (weft__sector_run){.order = order,
+                               .sector = stored - 1,
+                               .count = slice->count,
+                               .archetype = archetype,
+                               .place = weft__slice_place(slice),
+                               .gids = is_sharded ? weft_slice_read(slice, 0) : NULL};
     }
     weft_query_end(&cursor);
     if (out->count != 0) qsort(out->runs, out->count, sizeof *out->runs, by_sector);
@@ -190,7 +196,7 @@ static weft_result hash_rows(weft_shard *shard, uint64_t sums[2])
 {
     weft__sector_rows rows = {0};
     weft__bytes bytes = {0};
-    weft_result result = weft__sector_rows_collect(shard, &rows);
+    weft_result result = weft__sector_rows_collect(shard, shard->rows_query, &rows);
     for (uint32_t begin = 0, end; begin < rows.count && result == WEFT_OK; begin = end) {
         end = weft__sector_rows_group(&rows, begin);
         bytes.count = 0;
@@ -216,7 +222,7 @@ weft_result weft_shard_hash(weft_shard *shard, uint64_t out[2])
 }
 
 #define CHECKPOINT_MAGIC UINT64_C(0x6472616873746677) /* "wftshard" */
-#define CHECKPOINT_VERSION UINT64_C(2)
+#define CHECKPOINT_VERSION UINT64_C(3)                /* 2 is read, too: nothing is kept */
 
 /* A value. */
 typedef struct checkpoint_head {
@@ -241,9 +247,10 @@ typedef struct saving {
     const char *path;
     char place[PATH_MAX]; /* of the file that is replaced: behind a symbolic link */
     char partial[PATH_MAX + 16];
-    checkpoint_sector *table; /* [sectors] */
+    checkpoint_sector *table; /* [sectors + 1] */
     weft__bytes front;        /* head, components, table: rank 0 */
     weft__bytes sections;     /* of this rank, by sector */
+    weft__kept kept;
     int file;
 } saving;
 
@@ -271,7 +278,7 @@ static weft_result find_place(saving *s)
 static weft_result make_sections(saving *s)
 {
     weft__sector_rows rows = {0};
-    weft_result result = weft__sector_rows_collect(s->shard, &rows);
+    weft_result result = weft__sector_rows_collect(s->shard, s->shard->rows_query, &rows);
     for (uint32_t begin = 0, end; begin < rows.count && result == WEFT_OK; begin = end) {
         end = weft__sector_rows_group(&rows, begin);
         const uint64_t before = s->sections.count;
@@ -287,7 +294,11 @@ static weft_result make_sections(saving *s)
         entry->hash = hash_bytes(0, s->sections.at + at, entry->bytes);
         at += entry->bytes;
     }
-    return result;
+    if (result == WEFT_OK) result = weft__kept_write(s->shard, &s->kept);
+    if (result != WEFT_OK || s->shard->map.rank != 0) return result;
+    s->table[s->shard->map.count].bytes = s->kept.bytes.count;
+    s->table[s->shard->map.count].hash = hash_bytes(0, s->kept.bytes.at, s->kept.bytes.count);
+    return WEFT_OK;
 }
 
 /* Components by registration. */
@@ -314,12 +325,12 @@ static weft_result make_front(saving *s)
                             .seed = s->shard->seed,
                             .tick = s->shard->tick,
                             .sectors = s->shard->map.count};
-    const uint64_t table_bytes = head.sectors * sizeof *s->table;
+    const uint64_t table_bytes = (head.sectors + 1) * sizeof *s->table;
     if (!weft__bytes_put(&s->front, &head, sizeof head) || !make_components(s, &head.components))
         return weft__ranks_no_memory();
     head.component_bytes = s->front.count - sizeof head;
     uint64_t offset = s->front.count + table_bytes;
-    for (uint32_t sector = 0; sector < s->shard->map.count; sector++) {
+    for (uint32_t sector = 0; sector <= s->shard->map.count; sector++) {
         s->table[sector].offset = offset;
         offset += s->table[sector].bytes;
     }
@@ -382,6 +393,9 @@ static weft_result write_file(saving *s)
     if (!is_first) result = open_partial(s, 0);
     if (result == WEFT_OK && is_first) result = write_at(s, s->front.at, s->front.count, 0);
     if (result == WEFT_OK) result = write_sections(s);
+    if (result == WEFT_OK && is_first)
+        result = write_at(s, s->kept.bytes.at, s->kept.bytes.count,
+                          s->table[s->shard->map.count].offset);
     if (result == WEFT_OK && s->files->sync(s->files->user, (weft__os_file){s->file}) != WEFT_OK)
         result = io_failed(s, "syncing", s->partial);
     return weft_ranks_agree(result);
@@ -407,12 +421,13 @@ static weft_result save(saving *s)
 {
     const bool is_first = s->shard->map.rank == 0;
     weft_result result = find_place(s);
-    if (result == WEFT_OK) s->table = calloc(s->shard->map.count, sizeof *s->table);
+    if (result == WEFT_OK) s->table = calloc(s->shard->map.count + UINT64_C(1), sizeof *s->table);
     if (result == WEFT_OK) result = s->table != NULL ? make_sections(s) : weft__ranks_no_memory();
     result = weft_ranks_agree(result);
+    if (result == WEFT_OK) result = weft__kept_compare(s->shard, &s->kept);
     if (result != WEFT_OK) return result;
-    result = weft__transport_sum((uint64_t *)s->table,
-                                 s->shard->map.count * (sizeof *s->table / sizeof(uint64_t)));
+    result = weft__transport_sum((uint64_t *)s->table, (s->shard->map.count + UINT64_C(1)) *
+                                                           (sizeof *s->table / sizeof(uint64_t)));
     if (result == WEFT_OK) result = make_front(s);
     result = weft_ranks_agree(result);
     if (result == WEFT_OK) result = write_file(s);
@@ -431,6 +446,7 @@ weft_result weft_shard_save(weft_shard *shard, const char *path)
     free(s.table);
     weft__bytes_free(&s.front);
     weft__bytes_free(&s.sections);
+    weft__bytes_free(&s.kept.bytes);
     return result;
 }
 
@@ -445,7 +461,8 @@ typedef struct loading {
     unsigned char *front;           /* components and sectors */
     const checkpoint_sector *table; /* in `front` */
     weft__block_types types;        /* of the file */
-    weft__bytes sections;
+    weft__bytes sections, kept;
+    weft__block resources; /* one row */
     weft__block *blocks;
     uint64_t block_capacity;
     uint32_t block_count;
@@ -480,7 +497,7 @@ static weft_result check_head(const loading *l)
 {
     const checkpoint_head *head = &l->head;
     if (head->magic != CHECKPOINT_MAGIC) return is_corrupt(l, "this is no checkpoint of a shard");
-    if (head->version != CHECKPOINT_VERSION)
+    if (head->version != CHECKPOINT_VERSION && head->version != 2)
         return weft__ranks_fail(WEFT_UNSUPPORTED, "%s: version %llu of the format", l->path,
                                 (unsigned long long)head->version);
     if (head->sectors != l->shard->map.count)
@@ -500,7 +517,7 @@ static weft_result check_head(const loading *l)
 
 static weft_result read_front(loading *l)
 {
-    const uint64_t table_bytes = l->head.sectors * sizeof *l->table;
+    const uint64_t table_bytes = (l->head.sectors + l->head.version - 2) * sizeof *l->table;
     const uint64_t bytes = l->head.component_bytes + table_bytes;
     l->front = malloc((size_t)bytes);
     if (l->front == NULL) return weft__ranks_no_memory();
@@ -557,13 +574,13 @@ static weft_result map_components(loading *l)
 
 /* ---- sections ---- */
 
-static weft_result read_section(loading *l, uint32_t sector)
+static weft_result read_section(loading *l, uint32_t sector, weft__bytes *out)
 {
     const checkpoint_sector *entry = &l->table[sector];
     if (entry->bytes > l->file.bytes || entry->bytes % 8 != 0)
         return is_corrupt(l, "a section is longer than the file");
     if (entry->bytes == 0) return WEFT_OK;
-    unsigned char *place = weft__bytes_add(&l->sections, entry->bytes);
+    unsigned char *place = weft__bytes_add(out, entry->bytes);
     if (place == NULL) return weft__ranks_no_memory();
     weft_result result = read_at(l, place, entry->bytes, entry->offset);
     if (result == WEFT_OK && hash_bytes(0, place, entry->bytes) != entry->hash)
@@ -572,9 +589,8 @@ static weft_result read_section(loading *l, uint32_t sector)
 }
 
 /* Blocks of all sections; they are checked here, before anything is created. */
-static weft_result read_blocks(loading *l)
+static weft_result read_blocks(loading *l, weft__reader in, bool is_kept)
 {
-    weft__reader in = {l->sections.at, l->sections.at + l->sections.count};
     while (in.at != in.end) {
         if (!weft__array_grow(&l->blocks, &l->block_capacity, l->block_count + UINT64_C(1),
                               sizeof *l->blocks))
@@ -585,10 +601,23 @@ static weft_result read_blocks(loading *l)
         l->block_count++;
         l->row_count += block->count;
         for (uint32_t i = 0; i < block->count; i++)
-            if (!weft__sector_is_mine(l->shard, block->sectors[i]))
+            if (is_kept ? block->sectors[i] != l->shard->map.count
+                        : !weft__sector_is_mine(l->shard, block->sectors[i]))
                 return is_corrupt(l, "a row is in the section of another sector");
     }
     return WEFT_OK;
+}
+
+/* What is kept, but for its entities: those come after the rows. */
+static weft_result read_kept(loading *l, weft__reader *entities)
+{
+    weft_result result = WEFT_OK;
+    if (l->head.version != 2) result = read_section(l, l->shard->map.count, &l->kept);
+    *entities = (weft__reader){l->kept.at, l->kept.at + l->kept.count};
+    if (result != WEFT_OK || l->kept.count == 0) return result;
+    result = weft__kept_names(l->shard, entities, l->path);
+    if (result == WEFT_OK) result = weft__block_read(l->shard, entities, &l->types, &l->resources);
+    return result == WEFT_OK ? weft__kept_check(l->shard, &l->resources) : result;
 }
 
 static weft_result read_all(loading *l)
@@ -604,8 +633,12 @@ static weft_result read_mine(loading *l)
 {
     weft_result result = WEFT_OK;
     for (uint32_t sector = 0; sector < l->shard->map.count && result == WEFT_OK; sector++)
-        if (weft__sector_is_mine(l->shard, sector)) result = read_section(l, sector);
-    if (result == WEFT_OK) result = read_blocks(l);
+        if (weft__sector_is_mine(l->shard, sector)) result = read_section(l, sector, &l->sections);
+    weft__reader entities;
+    const weft__reader rows = {l->sections.at, l->sections.at + l->sections.count};
+    if (result == WEFT_OK) result = read_kept(l, &entities);
+    if (result == WEFT_OK) result = read_blocks(l, rows, false);
+    if (result == WEFT_OK) result = read_blocks(l, entities, true);
     if (result != WEFT_OK) return result;
     l->entities = calloc(l->row_count + 1, sizeof *l->entities);
     return l->entities != NULL ? WEFT_OK : weft__ranks_no_memory();
@@ -638,6 +671,9 @@ static weft_result rows_end(weft_shard *shard)
     if (result == WEFT_OK) result = weft_query_destroy_entities(shard->world, shard->stub_query);
     if (result == WEFT_OK && shard->has_references)
         result = weft_query_remove(shard->world, shard->dead_query, shard->gid);
+    for (uint32_t i = 0; i < shard->kept_count && result == WEFT_OK; i++)
+        if (shard->kept_rows[i].id != 0)
+            result = weft_query_destroy_entities(shard->world, shard->kept_rows[i]);
     shard->has_load_rest = result != WEFT_OK;
     return result == WEFT_OK ? WEFT_OK : weft__ranks_no_memory();
 }
@@ -649,6 +685,7 @@ static weft_result load(loading *l)
     if (result == WEFT_OK && weft_query_count(shard->world, shard->rows_query) != 0)
         result = weft__ranks_fail(WEFT_INVALID_ARGUMENT, "the shard has entities: load a "
                                                          "checkpoint into a new world");
+    if (result == WEFT_OK) result = weft__kept_is_new(shard);
     if (result == WEFT_OK) result = read_all(l);
     result = weft_ranks_agree(result);
     if (result == WEFT_OK) result = cut_sectors(l);
@@ -660,6 +697,7 @@ static weft_result load(loading *l)
         (void)rows_end(shard);
         return result;
     }
+    weft__kept_set(shard, &l->resources);
     shard->seed = l->head.seed;
     shard->tick = l->head.tick;
     for (uint32_t i = 0; i < shard->map.count; i++)
@@ -677,11 +715,13 @@ weft_result weft_shard_load(weft_shard *shard, const char *path)
     if (l.is_open) weft__file_close(&l.file);
     weft__pile_free(&l.pile);
     for (uint32_t i = 0; i < l.block_count; i++) weft__block_free(&l.blocks[i]);
+    weft__block_free(&l.resources);
     free(l.front);
     free(l.types.components);
     free(l.types.plans);
     free(l.blocks);
     free(l.entities);
+    weft__bytes_free(&l.kept);
     weft__bytes_free(&l.sections);
     return result;
 }

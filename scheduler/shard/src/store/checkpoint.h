@@ -5,7 +5,7 @@
 
 #include "row_block.h"
 
-/* Rows of one chunk. Borrowed from the world. */
+/* Rows of one chunk. Borrowed from the world. Kept private ones have sector map.count. */
 typedef struct weft__sector_run {
     uint64_t order; /* of the kind list */
     uint32_t sector, count;
@@ -21,8 +21,10 @@ typedef struct weft__sector_rows {
     uint32_t count;
 } weft__sector_rows;
 
-/* Errors: OUT_OF_MEMORY, UNSUPPORTED. */
-weft_result weft__sector_rows_collect(const weft_shard *shard, weft__sector_rows *out);
+/* The rows of a query: rows_query, or one of kept_rows, without gids. Errors: OUT_OF_MEMORY,
+ * UNSUPPORTED. */
+weft_result weft__sector_rows_collect(const weft_shard *shard, weft_query query,
+                                      weft__sector_rows *out);
 void weft__sector_rows_free(weft__sector_rows *rows);
 /* The end of the runs that belong together with run `begin`: of the same sector and archetype. */
 uint32_t weft__sector_rows_group(const weft__sector_rows *rows, uint32_t begin);

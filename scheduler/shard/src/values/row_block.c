@@ -131,8 +131,7 @@ weft_entity weft_shard_find(weft_shard *shard, uint64_t gid)
 
 /* ---- what the description of a component says ---- */
 
-/* Why values cannot travel; NULL: they can. */
-static const char *reason_against(const weft_component_desc *desc)
+const char *weft__row_reason(const weft_component_desc *desc)
 {
     const weft__type *type = weft__type_of(desc);
     const weft_relation_desc *relation =
@@ -158,7 +157,7 @@ static weft_result row_component_of(const weft_shard *shard, weft_component comp
 {
     const weft_component_desc *desc = weft_component_info(shard->world, component);
     if (desc == NULL) return weft__ranks_fail(WEFT_BAD_HANDLE, "a component is of another world");
-    const char *reason = reason_against(desc);
+    const char *reason = weft__row_reason(desc);
     if (reason != NULL)
         return weft__ranks_fail(WEFT_UNSUPPORTED,
                                 "component %s of a sharded entity cannot travel: %s; keep it on "
@@ -575,7 +574,7 @@ weft_result weft__block_read(const weft_shard *shard, weft__reader *in,
     if (out->gids == NULL || out->sectors == NULL) return is_corrupt("gids are missing");
     if (out->column_count > 2 * WEFT__ROW_COMPONENTS) return is_corrupt("too many components");
     for (uint32_t i = 0; i < out->count; i++)
-        if (out->sectors[i] >= shard->map.count) return is_corrupt("there is no such sector");
+        if (out->sectors[i] > shard->map.count) return is_corrupt("there is no such sector");
     out->columns = calloc(out->column_count + UINT64_C(1), sizeof *out->columns);
     if (out->columns == NULL) return weft__ranks_no_memory();
     weft_result result = read_columns(shard, in, types, out);

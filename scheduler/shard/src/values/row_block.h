@@ -12,7 +12,8 @@
  *     a word: names; each: a word: row | bytes << 32, the text
  *
  * Every part begins at a multiple of eight bytes. References are gids; 0: null, or to a private
- * entity.
+ * entity. A block of kept private entities has the number of sectors as their sector, and in place
+ * of gids hashes of what they are.
  *
  * A *kind list* is what the rows of an archetype have beside ShardGid and ShardSector, by component
  * id: the same on every rank, because all register the same components in the same order. */
@@ -43,6 +44,8 @@ typedef struct weft__row_component {
     bool has_bits; /* ENABLEABLE */
     bool has_references;
 } weft__row_component;
+/* Why values cannot travel; NULL: they can. */
+const char *weft__row_reason(const weft_component_desc *desc);
 /* The kind list of an archetype, ascending by id. Errors: UNSUPPORTED, LIMIT. */
 weft_result weft__row_components(const weft_shard *shard, weft_archetype archetype,
                                  weft__row_component list[WEFT__ROW_COMPONENTS], uint32_t *count);
@@ -120,6 +123,11 @@ typedef struct weft__block_types {
 weft_result weft__block_read(const weft_shard *shard, weft__reader *in,
                              const weft__block_types *types, weft__block *out);
 void weft__block_free(weft__block *block);
+/* Whether its rows are kept private entities. */
+static inline bool weft__block_is_private(const weft_shard *shard, const weft__block *block)
+{
+    return block->count != 0 && block->sectors[0] == shard->map.count;
+}
 /* The next name of block->names, in `out`; NULL: it is damaged. */
 const char *weft__block_name(weft__reader *names, uint32_t *row, char out[256]);
 
