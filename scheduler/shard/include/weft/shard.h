@@ -179,8 +179,8 @@ WEFT_API weft_result weft_shard_system_create(weft_shard *shard, const weft_syst
 /* The sector of the rows of a slice, in a system of weft_shard_system_create. Threads: callback. */
 WEFT_API uint32_t weft_shard_slice_sector(const weft_shard *shard, const weft_slice *slice);
 
-/* weft_world_step with exchanges of ghosts where systems need them, then weft_shard_sync, then,
- * when it is due, weft_shard_balance; collective. Errors: those of the three, on all ranks. */
+/* weft_world_step with exchanges of ghosts where systems need them, then weft_shard_sync or, when
+ * it is due, weft_shard_balance; collective. Errors: those of the three, on all ranks. */
 WEFT_API weft_result weft_shard_step(weft_shard *shard, float dt);
 
 /* The number of steps done, also before a restart: the tick of <weft/random.h>. Threads: owner or
@@ -207,8 +207,8 @@ WEFT_API weft_result weft_shard_sync(weft_shard *shard);
 WEFT_API weft_result weft_shard_exchange(weft_shard *shard);
 
 /* Cuts sectors among ranks again, by measured cost if the largest is more than `balance_above`
- * times the mean, and moves them; collective. *moved (may be NULL): whether it did. Errors: as
- * weft_shard_sync. */
+ * times the mean, and moves them in a weft_shard_sync, which it calls in any case; collective.
+ * *moved (may be NULL): whether it did. Errors: as weft_shard_sync. */
 WEFT_API weft_result weft_shard_balance(weft_shard *shard, bool *moved);
 
 /* ---- entities ---- */

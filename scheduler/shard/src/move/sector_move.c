@@ -875,13 +875,11 @@ static weft_result pass_observed(const weft_shard *shard, moving *m)
     return observers_told(shard, result);
 }
 
-/* What was born and died until now is news to observers. A balance, which one rank alone never
- * makes, calls none. */
+/* What was born and died until now is news to observers. */
 static weft_result look_at_observed(const weft_shard *shard, moving *m)
 {
     if (m->is_unpassed) return pass_observed(shard, m);
-    return observers_told(shard, shard->is_balancing ? weft__observers_scan(shard->world)
-                                                     : weft_observers_run(shard->world));
+    return observers_told(shard, weft_observers_run(shard->world));
 }
 
 static uint64_t rows_exchanged(const weft_shard *shard)

@@ -555,8 +555,8 @@ weft_result weft_shard_exchange(weft_shard *shard)
 
 /* ---- balance ---- */
 
-/* Takes a new map over, with the counters of the sectors, and moves rows. */
-static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
+/* Takes a new map over, with the counters of the sectors: the next sync moves rows. */
+static weft_result map_take(weft_shard *shard, const uint32_t *rank_of)
 {
     const uint32_t count = shard->map.count;
     for (uint32_t i = 0; i < count; i++) {
@@ -565,16 +565,12 @@ static weft_result move_sectors(weft_shard *shard, const uint32_t *rank_of)
         else if (rank_of[i] != shard->map.rank)
             shard->stats.sectors_moved++;
     }
-    weft_result result = weft__transport_sum(shard->counters, count);
-    if (result != WEFT_OK) return result;
-    weft__ghosts_set_map(shard, rank_of);
-    shard->is_balancing = true;
-    result = weft__rows_sync(shard, WEFT_OK);
-    shard->is_balancing = false;
+    const weft_result result = weft__transport_sum(shard->counters, count);
+    if (result == WEFT_OK) weft__ghosts_set_map(shard, rank_of);
     return result;
 }
 
-static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of, bool *moved)
+static weft_result cut(weft_shard *shard, uint64_t *costs, uint32_t *rank_of, bool *moved)
 {
     /* Measured costs of all sectors; where nothing is measured, rows. */
     const uint32_t count = shard->map.count;
@@ -596,23 +592,31 @@ static weft_result balance(weft_shard *shard, uint64_t *costs, uint32_t *rank_of
     result = weft_ranks_agree(is_prepared ? WEFT_OK : weft__ranks_no_memory());
     if (result != WEFT_OK) return result;
     *moved = true;
-    return move_sectors(shard, rank_of);
+    return map_take(shard, rank_of);
+}
+
+/* Before a sync, in which observers are called while rows are where they were. `result`: what this
+ * rank has met; returns the same on all ranks. */
+static weft_result balance(weft_shard *shard, weft_result result, bool *moved)
+{
+    *moved = false;
+    if (shard->map.ranks == 1) return result;
+    uint64_t *costs = calloc(shard->map.count, sizeof *costs);
+    uint32_t *rank_of = calloc(shard->map.count, sizeof *rank_of);
+    if (result == WEFT_OK && (costs == NULL || rank_of == NULL)) result = weft__ranks_no_memory();
+    result = weft_ranks_agree(result);
+    if (result == WEFT_OK) result = cut(shard, costs, rank_of, moved);
+    free(costs);
+    free(rank_of);
+    return result;
 }
 
 weft_result weft_shard_balance(weft_shard *shard, bool *moved)
 {
     bool has_moved = false;
-    if (moved != NULL) *moved = false;
-    if (shard->map.ranks == 1) return WEFT_OK;
     weft_result result = weft__rows_resume(shard);
-    if (result != WEFT_OK) return result;
-    uint64_t *costs = calloc(shard->map.count, sizeof *costs);
-    uint32_t *rank_of = calloc(shard->map.count, sizeof *rank_of);
-    result = costs != NULL && rank_of != NULL ? WEFT_OK : weft__ranks_no_memory();
-    result = weft_ranks_agree(result);
-    if (result == WEFT_OK) result = balance(shard, costs, rank_of, &has_moved);
-    free(costs);
-    free(rank_of);
+    if (result == WEFT_OK) result = balance(shard, WEFT_OK, &has_moved);
+    if (result == WEFT_OK) result = weft__rows_sync(shard, WEFT_OK);
     if (moved != NULL) *moved = has_moved;
     return result;
 }
@@ -653,14 +657,14 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
     const rank_figures *f = shard->figures;
     shard->figures_asked =
         f->is_wanted && (f->gathered_ns == 0 || weft__shard_now() - f->gathered_ns >= period_ns);
+    bool moved;
+    if (shard->balance_every != UINT32_MAX && (shard->stats.steps + 1) % shard->balance_every == 0)
+        result = balance(shard, result, &moved);
     result = weft__rows_sync(shard, result);
     shard->stats.sync_ns += weft__shard_now() - done;
     shard->stats.steps++;
     shard->tick++;
     const bool is_asked = result == WEFT_OK && shard->figures_asked != 0;
-    if (result == WEFT_OK && shard->balance_every != UINT32_MAX &&
-        shard->stats.steps % shard->balance_every == 0)
-        result = weft_shard_balance(shard, NULL);
     shard->stats.step_ns += weft__shard_now() - start;
     if (result == WEFT_OK && is_asked) result = figures_gather(shard);
     return result;

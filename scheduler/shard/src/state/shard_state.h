@@ -63,7 +63,6 @@ struct weft_shard {
     weft_query kept_rows[WEFT_SHARD_KEPT_LIMIT]; /* private entities of a mark and of no mark
                                                     before it; null for resources */
     bool has_references; /* the world had components with ENTITY fields at create */
-    bool is_balancing;   /* in the sync of weft_shard_balance */
     uint64_t owner_thread;
     bool has_load_rest; /* rows of a load that failed, because their end was refused memory */
     weft__sector_map map;
