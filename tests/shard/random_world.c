@@ -185,7 +185,7 @@ const char *random_kind_name(uint32_t kind)
 }
 
 /* What weft_component_create takes. */
-static bool is_a_kind(uint32_t kind)
+bool random_kind_is(uint32_t kind)
 {
     const random_storage storage = random_storage_of(kind);
     const random_content content = random_content_of(kind);
@@ -232,7 +232,7 @@ static bool text_load(void *value, const void *bytes, size_t count, void *user)
 static void kind_register(random_world *w, uint32_t kind)
 {
     const random_content content = random_content_of(kind);
-    if (!is_a_kind(kind)) return;
+    if (!random_kind_is(kind)) return;
     weft_component_desc desc = {.name = random_kind_name(kind),
                                 .flags = storage_flags[random_storage_of(kind)] |
                                          flag_flags[random_flag_of(kind)],
@@ -297,18 +297,29 @@ void random_world_open(random_world *w, const random_world_desc *desc)
                                          .flags = WEFT_RESOURCE | WEFT_BUFFER,
                                          .type = &types[desc->is_grown][HOLDS_LINK]});
     w->likes = target_create(w->world, "Likes");
-    CHECK_OK(weft_relation_declare(
-        w->world,
-        &(weft_relation_desc){.component = w->likes, .on_target_death = WEFT_ON_TARGET_KEEP}));
+    const weft_relation_desc likes = {.component = w->likes,
+                                      .on_target_death =
+                                          desc->is_program ? desc->on_death : WEFT_ON_TARGET_KEEP};
+    CHECK_OK(weft_relation_declare(w->world, &likes));
     w->parent = weft_component_parent(w->world);
     CHECK(w->total.id != 0 && w->list.id != 0 && w->parent.id != 0);
     if (!desc->has_shard) {
         leaves_create(w);
         return;
     }
-    const weft_shard_desc shard = {.key = w->place,
-                                   .grid = {.dimensions = 2, .cells = {4, 4}, .most = {100, 100}},
-                                   .halo = {w->place}};
+    weft_shard_desc shard = {.key = w->place,
+                             .grid = {.dimensions = 2, .cells = {4, 4}, .most = {100, 100}},
+                             .halo = {w->place}};
+    if (desc->is_program) {
+        const weft_type *word = &types[desc->is_grown][HOLDS_WORD];
+        const weft_component_desc tally = {.name = "Tally", .flags = WEFT_RESOURCE, .type = word};
+        const weft_component_desc lamp = {.name = "Lamp", .type = word};
+        w->tally = shard.kept[0] = weft_component_create(w->world, &tally);
+        w->lamp = shard.kept[1] = weft_component_create(w->world, &lamp);
+        shard.halo[1] = w->key;
+        shard.balance_every = 3;
+        shard.balance_above = 1.01;
+    }
     CHECK_OK(weft_shard_create(w->world, &shard, &w->shard));
     weft_shard_info_get(w->shard, &w->info, sizeof w->info);
 }
@@ -400,6 +411,13 @@ static size_t value_draw(filling *f, uint32_t kind, void *out)
     }
     }
     return types[0][content].size;
+}
+
+size_t random_value_draw(random_world *w, uint32_t kind, test_random random, weft_entity *known,
+                         uint32_t count, void *out)
+{
+    filling f = {.w = w, .random = random, .all = known, .count = count};
+    return value_draw(&f, kind, out);
 }
 
 typedef union any_value {
@@ -561,7 +579,7 @@ static void kinds_draw(filling *f, bool (*takes)(uint32_t kind))
 {
     uint32_t kinds[RANDOM_KINDS], count = 0;
     for (uint32_t kind = 0; kind < RANDOM_KINDS; kind++)
-        if (is_a_kind(kind) && takes(kind)) kinds[count++] = kind;
+        if (random_kind_is(kind) && takes(kind)) kinds[count++] = kind;
     for (uint32_t i = 4 + draw(f, 12); i != 0; i--) f->is_wanted[kinds[draw(f, count)]] = true;
 }
 
@@ -609,7 +627,7 @@ void random_world_change(random_world *w, uint64_t seed)
     const weft_query query = weft_query_create(w->world, &(weft_query_desc){.terms = {{w->key}}});
     f.count = (uint32_t)weft_query_entities(w->world, query, f.all, RANDOM_ROWS);
     CHECK_OK(weft_query_destroy(w->world, query));
-    kinds_draw(&f, is_a_kind);
+    kinds_draw(&f, random_kind_is);
     some_destroy(&f, 5);
     for (uint32_t i = 0; i < f.count; i++) {
         if (!weft_entity_is_alive(w->world, f.all[i]) || draw(&f, 3) == 0) continue;
@@ -770,7 +788,7 @@ static uint64_t buffer_hash(const random_world *w, random_content content,
     return hash;
 }
 
-static uint64_t kind_hash(const random_world *w, weft_entity entity, uint32_t kind)
+uint64_t random_kind_hash(const random_world *w, weft_entity entity, uint32_t kind)
 {
     const random_content content = random_content_of(kind);
     const weft_component component = w->of[kind];
@@ -839,7 +857,7 @@ static void record_make(const random_world *w, weft_entity entity, bool (*takes)
     out->likes = likes == NULL ? 0 : mix(6, entity_name_of(w, likes->to));
     out->parent = parent == NULL ? 0 : mix(6, entity_name_of(w, parent->to));
     for (uint32_t kind = 0; kind < RANDOM_KINDS; kind++)
-        if (is_a_kind(kind) && takes(kind)) out->of[kind] = kind_hash(w, entity, kind);
+        if (random_kind_is(kind) && takes(kind)) out->of[kind] = random_kind_hash(w, entity, kind);
 }
 
 random_digest random_digest_make(random_world *w, bool (*takes)(uint32_t kind), bool with_resources)
@@ -860,7 +878,7 @@ random_digest random_digest_make(random_world *w, bool (*takes)(uint32_t kind), 
     CHECK_OK(weft_query_destroy(w->world, query));
     qsort(digest.records, digest.count, sizeof *digest.records, by_key);
     for (uint32_t kind = 0; kind < RANDOM_KINDS; kind++)
-        if (is_a_kind(kind) && takes(kind) && random_storage_of(kind) == STORED_CHUNK)
+        if (random_kind_is(kind) && takes(kind) && random_storage_of(kind) == STORED_CHUNK)
             chunks_note(w, kind, &digest);
     if (!with_resources) return digest;
     const weft_buffers list = weft_resource_read_buffer(w->world, w->list);

@@ -38,9 +38,11 @@ enum { RANDOM_KINDS = STORAGES * CONTENTS * FLAGS, RANDOM_LEAVES = 6, RANDOM_ROW
 
 /* How a world is opened. Zero: as the others. */
 typedef struct random_world_desc {
-    uint64_t order; /* of its types: a seed; 0: as declared */
-    bool is_grown;  /* structs have a later layout */
-    bool has_shard; /* of all ranks */
+    uint64_t order;  /* of its types: a seed; 0: as declared */
+    bool is_grown;   /* structs have a later layout */
+    bool has_shard;  /* of all ranks */
+    bool is_program; /* with a shard: sectors move often, and checkpoints keep `tally` and `lamp` */
+    weft_target_death on_death; /* of what likes it; is_program */
 } random_world_desc;
 
 /* Owner: a test. */
@@ -50,6 +52,7 @@ typedef struct random_world {
     weft_shard *shard; /* NULL: none */
     weft_shard_info info;
     weft_component key, place, likes, parent, total, list;
+    weft_component tally, lamp;      /* is_program: a resource, a mark: words */
     weft_component of[RANDOM_KINDS]; /* null: no such kind */
     weft_blob_ref leaves[RANDOM_LEAVES];
 } random_world;
@@ -86,6 +89,14 @@ void random_world_close(random_world *w);
 void random_world_fill(random_world *w, uint64_t seed, bool (*takes)(uint32_t kind));
 /* Changes what there is: values, kinds, names, deaths. */
 void random_world_change(random_world *w, uint64_t seed);
+
+/* Whether there is such a kind. */
+bool random_kind_is(uint32_t kind);
+/* A value of a kind, whose references lead to some of `known`; its bytes. `out`: room for 128. */
+size_t random_value_draw(random_world *w, uint32_t kind, test_random random, weft_entity *known,
+                         uint32_t count, void *out);
+/* What an entity has of a kind; 0: nothing. */
+uint64_t random_kind_hash(const random_world *w, weft_entity entity, uint32_t kind);
 
 /* `takes`: kinds that count; `with_resources`: these, too. With a shard references count as
  * gids, else as keys. */

@@ -845,7 +845,7 @@ static weft_result register_components(weft_shard *shard)
     weft_world *world = shard->world;
     shard->has_references = weft__world_has_references(shard);
     shard->sector = weft_component_create_plain(world, "ShardSector", sizeof(uint32_t),
-                                                _Alignof(uint32_t), WEFT_SHARED);
+                                                _Alignof(uint32_t), WEFT_SHARED | WEFT_NOT_COPIED);
     if (shard->sector.id == 0) return failed(shard, "ShardSector");
     const weft_component_desc gid = {.name = "ShardGid",
                                      .size = sizeof(uint64_t),
