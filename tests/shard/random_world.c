@@ -316,6 +316,7 @@ void random_world_open(random_world *w, const random_world_desc *desc)
         const weft_component_desc lamp = {.name = "Lamp", .type = word};
         w->tally = shard.kept[0] = weft_component_create(w->world, &tally);
         w->lamp = shard.kept[1] = weft_component_create(w->world, &lamp);
+        if (desc->keeps_nothing) shard.kept[0] = (weft_component){0};
         shard.halo[1] = w->key;
         shard.balance_every = 3;
         shard.balance_above = 1.01;

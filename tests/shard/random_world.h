@@ -42,6 +42,7 @@ typedef struct random_world_desc {
     bool is_grown;   /* structs have a later layout */
     bool has_shard;  /* of all ranks */
     bool is_program; /* with a shard: sectors move often, and checkpoints keep `tally` and `lamp` */
+    bool keeps_nothing;         /* is_program: they do not */
     weft_target_death on_death; /* of what likes it; is_program */
 } random_world_desc;
 

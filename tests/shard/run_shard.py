@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, kinds, restart, worlds, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
+MODE: hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -192,6 +192,56 @@ def worlds(folder, quick):
              *(re.search("^worlds .*", text, re.M)[0] for text in (saved, loaded)))
 
 
+def lines_of(folder, ranks, way, *arguments):
+    return [line for line in run(folder, ranks, way, *arguments, program="shard_programs", limit=3600).splitlines()
+            if line.startswith("seed ")]
+
+
+def programs(folder, quick):
+    """Random programs over all that ranks accept: one answer on any number of them, in one go and with a checkpoint."""
+    count, batch = (1000, 100) if os.environ.get("WEFT_DEEP") else (3, 3) if quick else (6, 6)
+    count = int(os.environ.get("WEFT_TEST_SEEDS", count))
+    turn = 0 if os.environ.get("WEFT_DEEP") else int(os.environ.get("WEFT_TURN", 0)) * count % 1000
+    for first in range(turn + 1, turn + count + 1, batch):
+        some = min(batch, turn + count + 1 - first)
+        with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as place:
+            arguments = (first, some, place)
+            one = lines_of(folder, 1, "run", *arguments)
+            same("programs", 3 * some, len(one))
+            ends = [line for line in one if " end " in line]
+            for ranks in (3,) if quick else (2, 3, 4, 5) if os.environ.get("WEFT_DEEP") else (2, 3, 5):
+                for expected, line in zip(one, lines_of(folder, ranks, "run", *arguments)):
+                    if expected != line:
+                        same(f"{ranks} ranks", expected, line)
+            for ranks in (2,) if quick else (1, 3, 5) if os.environ.get("WEFT_DEEP") else (1, 4):
+                for expected, line in zip(ends, lines_of(folder, ranks, "load", *arguments)):
+                    if expected != line:
+                        same(f"second half on {ranks} ranks", expected, line)
+            print(f"programs of seeds {first} to {first + some - 1}: one answer")
+            if first == turn + 1:
+                kept_refusals(folder, first, place)
+
+
+def kept_refusals(folder, seed, place):
+    """What is kept must be the same on all ranks, known to who loads, and whole."""
+    def said(way):
+        return run(folder, 3, way, seed, 1, place, program="shard_programs")
+    for way, reason in (("bare", "keeps Tally, which the description of the shard does not"),
+                        ("late", "the world has private entities with Lamp"),
+                        ("differ", "resource Tally of rank 2 differs from that of rank 0"),
+                        ("more", "private entities with Lamp of rank 2 differ from the")):
+        text = said(way)
+        same(f"kept values, {way}", (3, True), (text.count("refused: "), reason in text))
+    path = os.path.join(place, str(seed))
+    with open(path, "rb") as file:
+        whole = file.read()
+    for what, data in (("a damaged byte", whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:]), ("a lost end", whole[:-8])):
+        with open(path, "wb") as file:
+            file.write(data)
+        text = run(folder, 2, "load", seed, 1, place, program="shard_programs", fails=True)
+        same(f"kept values, {what}", True, "nothing was loaded" in text)
+
+
 def static(folder, quick):
     """A world that stands still sends no value bytes after the first exchange."""
     few, many = (figure_of(run(folder, 3, "--points", 700, "--still", "--steps", steps,
@@ -309,7 +359,7 @@ def figures(folder, quick):
 
 
 def main():
-    modes = {f.__name__: f for f in (hashes, kinds, restart, worlds, static, faults, refused, messages, figures, leaks)}
+    modes = {f.__name__: f for f in (hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

@@ -4,6 +4,8 @@
  *
  *     shard_programs run FIRST COUNT FOLDER      programs of seeds FIRST, ...; half way a checkpoint
  *     shard_programs load FIRST COUNT FOLDER     their second halves, from these
+ *     shard_programs differ | more FIRST 1 FOLDER      what is kept differs on the last rank
+ *     shard_programs bare | late FIRST 1 FOLDER        loaded where nothing is kept, or too late
  *
  * A program draws kinds of components (random_world.h), and what becomes of each row in each step
  * by seed, gid and tick: values of all storages, births with references, deaths, moves, names,
@@ -424,13 +426,14 @@ static void make_systems(void)
                                     .effects = WEFT_RECORDS_ANY});
 }
 
-static void program_open(uint64_t seed)
+static void program_open(uint64_t seed, bool is_bare)
 {
     memset(&at, 0, sizeof at);
     at.seed = seed;
     weft_random random = weft_random_of(seed, 0, 0, 4);
     const random_world_desc desc = {.has_shard = true,
                                     .is_program = true,
+                                    .keeps_nothing = is_bare,
                                     .on_death = (weft_target_death)weft_random_below(&random, 3)};
     random_world_open(&at.w, &desc);
     draw_kinds(&random);
@@ -576,25 +579,48 @@ static void steps(void)
     for (uint32_t i = 0; i < HALF; i++) check(weft_shard_step(at.w.shard, 0.1f), "weft_shard_step");
 }
 
-static void program_run(uint64_t seed, const char *path, bool is_load)
+/* The first half. `way`: what the last rank keeps that others do not. */
+static void half_run(const char *path, const char *way)
 {
-    program_open(seed);
-    if (is_load) {
-        check(weft_shard_load(at.w.shard, path), "weft_shard_load");
+    const bool is_last = weft_ranks_rank() == weft_ranks_count() - 1;
+    make_rows();
+    make_lamps();
+    check(weft_shard_sync(at.w.shard), "weft_shard_sync");
+    program_go();
+    steps();
+    if (strcmp(way, "differ") == 0 && is_last)
+        *(uint32_t *)weft_resource_write(at.w.world, at.w.tally) += 1;
+    if (strcmp(way, "more") == 0 && is_last) /* a lamp */
+        (void)weft_entity_create(at.w.world, weft_archetype_create(at.w.world, &at.w.lamp, 1));
+    const weft_result result = weft_shard_save(at.w.shard, path);
+    if (strcmp(way, "run") != 0 && result == WEFT_UNSUPPORTED)
+        fprintf(stderr, "refused: %s\n", weft_ranks_error()->text);
+    else
+        check(result, "weft_shard_save");
+    if (strcmp(way, "run") != 0) return;
+    print_state("half");
+    if (weft_ranks_rank() == 0)
+        printf("seed %" PRIu64 " file %016" PRIx64 "\n", at.seed, file_sum(path));
+}
+
+static void program_run(uint64_t seed, const char *path, const char *way)
+{
+    const bool is_load = strcmp(way, "load") == 0, is_run = strcmp(way, "run") == 0;
+    const bool is_bare = strcmp(way, "bare") == 0, is_late = strcmp(way, "late") == 0;
+    program_open(seed, is_bare);
+    if (is_late)
+        (void)weft_entity_create(at.w.world, weft_archetype_create(at.w.world, &at.w.lamp, 1));
+    if (is_load || is_bare || is_late) {
+        const weft_result result = weft_shard_load(at.w.shard, path);
+        if (is_load) check(result, "weft_shard_load");
+        if (!is_load && result != WEFT_OK)
+            fprintf(stderr, "refused: %s\n", weft_ranks_error()->text);
         program_go();
     } else {
-        make_rows();
-        make_lamps();
-        check(weft_shard_sync(at.w.shard), "weft_shard_sync");
-        program_go();
-        steps();
-        check(weft_shard_save(at.w.shard, path), "weft_shard_save");
-        print_state("half");
-        if (weft_ranks_rank() == 0)
-            printf("seed %" PRIu64 " file %016" PRIx64 "\n", seed, file_sum(path));
+        half_run(path, way);
     }
-    steps();
-    print_state("end");
+    if (is_load || is_run) steps();
+    if (is_load || is_run) print_state("end");
     random_world_close(&at.w);
 }
 
@@ -606,7 +632,7 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + count; seed++) {
         snprintf(path, sizeof path, "%s/%" PRIu64, argv[4], seed);
         test_note_seed(seed);
-        program_run(seed, path, strcmp(argv[1], "load") == 0);
+        program_run(seed, path, argv[1]);
     }
     stop_ranks();
     return 0;
