@@ -7,8 +7,6 @@
 
 /* Whether the world has observers. Owner, world idle. */
 WEFT__DOOR bool weft__observers_any(const weft_world *world);
-/* Finds what has changed until now; the next run tells it. Errors: OUT_OF_MEMORY. Owner, idle. */
-WEFT__DOOR weft_result weft__observers_scan(const weft_world *world);
-/* What has changed since the last run or scan is no news, but to those of one component. Errors as
- * above. */
+/* What has changed since the last run is no news, but to those of one component. Errors:
+ * OUT_OF_MEMORY. Owner, idle. */
 WEFT__DOOR weft_result weft__observers_pass(const weft_world *world, weft_component spared);

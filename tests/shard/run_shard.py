@@ -157,6 +157,9 @@ def restart(folder, quick):
         for ranks in (3,) if quick else (1, 3, 8):
             text = run(folder, ranks, "--steps", 10, "--load", four)
             same(f"restart on {ranks}", whole, hash_of(text))
+        old = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/version2.shards")
+        text = run(folder, 2, "--steps", 5, "--load", old)  # as 10 steps of 12 points then
+        same("a checkpoint of version 2", "2c88915206c50f2f239502f3883ba3f8eeb1efaa05113b5e", hash_of(text))
         marked = run(folder, 1, *SMALL, "--sparse")
         run(folder, 3, "--points", 700, "--steps", 10, "--sparse", "--save", four, "--at", 10)
         text = run(folder, 2, "--steps", 10, "--sparse", "--load", four)

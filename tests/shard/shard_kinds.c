@@ -860,6 +860,72 @@ static void between_halves(void)
     if (weft_shard_step(at.shard, 1) != WEFT_OK) refused();
 }
 
+/* ---- what is kept ---- */
+
+/* A shard that keeps a component. */
+static void kept_begin(weft_component component)
+{
+    const weft_shard_desc desc = {.key = at.place,
+                                  .grid = {.dimensions = 2, .cells = {10, 10}, .most = {100, 100}},
+                                  .kept = {component}};
+    if (component.id == 0) check(weft_world_error(at.world)->code, "a component");
+    if (weft_shard_create(at.world, &desc, &at.shard) != WEFT_OK) refused();
+}
+
+static weft_result kept_save(void)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/kept", folder != NULL ? folder : "/tmp");
+    return weft_shard_save(at.shard, path);
+}
+
+static void kept_links(void)
+{
+    world_begin();
+    kept_begin(link_create("Camera", WEFT_RESOURCE));
+}
+
+static void kept_buffers(void)
+{
+    world_begin();
+    kept_begin(weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8,
+                                           WEFT_RESOURCE | WEFT_BUFFER));
+}
+
+static void kept_sparse(void)
+{
+    world_begin();
+    kept_begin(weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, WEFT_SPARSE));
+}
+
+/* The entity has another component with references. */
+static void kept_rows_with_links(void)
+{
+    world_begin();
+    at.other = weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, 0);
+    kept_begin(at.other);
+    (void)weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.other, at.link));
+    if (kept_save() != WEFT_OK) refused();
+}
+
+/* The same on all ranks, made in orders of their own. */
+static void kept_rows(void)
+{
+    world_begin();
+    at.other = weft_component_create_plain(at.world, "Amount", sizeof(Amount), 8, 0);
+    kept_begin(at.other);
+    weft_shard_info_get(at.shard, &at.info, sizeof at.info);
+    at.baby = WEFT_ARCHETYPE(at.world, at.info.gid, at.place);
+    people_create(at.baby);
+    for (uint64_t i = 0; i < 9; i++) {
+        const Amount amount = {weft_ranks_rank() % 2 != 0 ? i : 8 - i};
+        const weft_entity e = weft_entity_create(at.world, WEFT_ARCHETYPE(at.world, at.other));
+        check(weft_entity_set(at.world, e, at.other, &amount, sizeof amount), "a kept value");
+    }
+    check(kept_save(), "weft_shard_save");
+}
+
 static uint32_t first_sector(const void *key, void *user)
 {
     (void)key, (void)user;
@@ -967,6 +1033,7 @@ static const struct {
     {"observers of all events, where rows and sectors change ranks", observed_rows},
     {"the same, with ENTITY fields", observed_links},
     {"the same, with relations that are destroyed with their target", observed_deaths},
+    {"private entities that checkpoints keep, the same on all ranks", kept_rows},
     {"Parent", parents, true},
     {"acyclic relations, and those by depth", acyclic_links, true},
     {"InstanceOf", instances, true},
@@ -978,6 +1045,10 @@ static const struct {
     {"BLOB fields", blobs, true},
     {"Parent, of rows that are there", later_parents, true},
     {"a system with commands between the halves of another", between_halves, true},
+    {"a kept resource with references", kept_links, true},
+    {"a kept BUFFER resource", kept_buffers, true},
+    {"kept private entities with a SPARSE mark", kept_sparse, true},
+    {"references of kept private entities", kept_rows_with_links, true},
     {"neighbours that are not symmetric", one_sided, true},
     {"more neighbours than there is room for", beyond_capacity, true},
     {"neighbours without end", endless, true},

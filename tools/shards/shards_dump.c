@@ -17,7 +17,8 @@
 /* The first words of a checkpoint (checkpoint.c), and its components. */
 typedef struct front {
     uint64_t magic, version, seed, tick, sectors, components, component_bytes, hash;
-    char *types; /* [component_bytes], owned */
+    char *types;      /* [component_bytes], owned */
+    char kept[65536]; /* the beginning of what is kept (kept.c); zeros: nothing is */
 } front;
 
 /* False: it is too short. What is damaged, weft_shard_load says. */
@@ -30,6 +31,13 @@ static bool read_front(const char *path, front *out)
     out->types = is_done ? malloc((size_t)out->component_bytes + 1) : NULL;
     is_done = out->types && fread(out->types, 1, (size_t)out->component_bytes, file) ==
                                 (size_t)out->component_bytes;
+    uint64_t entry[4] = {0}; /* offset, bytes, counter, hash: of what is kept */
+    memset(out->kept, 0, sizeof out->kept);
+    if (is_done && out->version > 2 &&
+        fseek(file, (long)(out->sectors * sizeof entry), SEEK_CUR) == 0)
+        is_done = fread(entry, sizeof entry, 1, file) == 1;
+    if (is_done && entry[1] != 0 && fseek(file, (long)entry[0], SEEK_SET) == 0)
+        (void)fread(out->kept, 1, sizeof out->kept - 1, file);
     if (file) fclose(file);
     return is_done;
 }
@@ -58,6 +66,22 @@ static weft_result register_types(weft_world *world, const front *of, weft_compo
     return result;
 }
 
+/* The types that the file keeps: a number, then the bytes of each name and the name, in words. */
+static void list_kept(weft_world *world, const front *of, weft_shard_desc *desc)
+{
+    uint64_t count, bytes, at = sizeof count, found = 0;
+    memcpy(&count, of->kept, sizeof count);
+    for (; count != 0 && found < WEFT_SHARD_KEPT_LIMIT && at < sizeof of->kept - 1024; count--) {
+        char name[256] = "";
+        memcpy(&bytes, of->kept + at, sizeof bytes);
+        if (bytes >= sizeof name) return;
+        memcpy(name, of->kept + at + 8, (size_t)bytes);
+        desc->kept[found] = weft_component_find(world, name);
+        if (desc->kept[found].id != 0) found++;
+        at += 8 + (bytes + 7) / 8 * 8;
+    }
+}
+
 /* Keys are not asked: rows come to the sectors that the file says. */
 static uint32_t no_sector(const void *key, void *user)
 {
@@ -73,7 +97,7 @@ static uint32_t none_near(uint32_t sector, uint32_t *out, uint32_t capacity, voi
 
 static int dump(weft_world *world, const char *path, const char *out)
 {
-    front of;
+    static front of;
     weft_shard *shard = NULL;
     weft_component key = {0};
     weft_result result = read_front(path, &of) ? register_types(world, &of, &key) : WEFT_CORRUPT;
@@ -81,10 +105,11 @@ static int dump(weft_world *world, const char *path, const char *out)
     if (result == WEFT_CORRUPT || key.id == 0)
         return weft_cli_fail("dump", "%s: the checkpoint is damaged", path);
     if (result != WEFT_OK) return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
-    const weft_shard_desc desc = {.key = key,
-                                  .sector_count = (uint32_t)of.sectors,
-                                  .sector_of = no_sector,
-                                  .neighbours = none_near};
+    weft_shard_desc desc = {.key = key,
+                            .sector_count = (uint32_t)of.sectors,
+                            .sector_of = no_sector,
+                            .neighbours = none_near};
+    list_kept(world, &of, &desc);
     result = weft_shard_create(world, &desc, &shard);
     if (result == WEFT_OK) result = weft_shard_load(shard, path);
     const int status = result == WEFT_OK ? weft_cli_dump_world(world, out)

@@ -934,12 +934,6 @@ bool weft__observers_any(const weft_world *world)
            scheduler->observers->all.count != 0;
 }
 
-weft_result weft__observers_scan(const weft_world *world)
-{
-    bool is_news;
-    return scan(weft__scheduler_of(world), &is_news);
-}
-
 /* Takes back what is in a list from `count` on. `all`: it is of entities that are not new. */
 static void unnotice(const observer_watch *all, weft__noticed *list, uint32_t count)
 {

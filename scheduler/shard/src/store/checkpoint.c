@@ -538,6 +538,8 @@ static weft_result map_component(loading *l, const weft__file_type *type, uint64
     weft_world *world = l->shard->world;
     const weft_component component = weft_component_find(world, type->name);
     l->types.components[id] = component;
+    if (component.id == l->shard->gid.id || component.id == l->shard->sector.id)
+        return WEFT_OK; /* no block has them */
     if (component.id == 0 || weft_component_hash(world, component) == type->hash) return WEFT_OK;
     char text[400];
     const weft__evolution_ends ends = {&type->desc, weft_component_info(world, component),
