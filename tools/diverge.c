@@ -24,7 +24,8 @@ typedef struct log_step {
     log_line *lines;
     uint32_t count, capacity;
     uint64_t number;
-    bool is_end; /* of the log */
+    bool is_end;   /* of the log */
+    bool is_keyed; /* of all ranks of a run, by gid: sums add up; "Z" ends a step */
 } log_step;
 
 /* ---- reading ---- */
@@ -102,10 +103,36 @@ static int compare_lines(const void *left, const void *right)
     return compare_places(left, right);
 }
 
-/* The lines from "S" to "E"; false without memory. */
+static bool is_detail(const log_line *line);
+static uint32_t hash_field(char kind);
+
+/* Lines of ranks that stand at one place become one. */
+static void add_ranks(log_step *step)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < step->count; i++) {
+        log_line *line = &step->lines[i], *last = kept == 0 ? line : &step->lines[kept - 1];
+        const bool is_more = kept != 0 && !is_detail(line) && compare_places(last, line) == 0;
+        if (!is_more) {
+            step->lines[kept++] = *line;
+            continue;
+        }
+        char *sum = (char *)(uintptr_t)last->field[hash_field(last->kind)]; /* of 16 digits */
+        const uint64_t both =
+            strtoull(sum, NULL, 16) + strtoull(line->field[hash_field(line->kind)], NULL, 16);
+        char digits[17];
+        snprintf(digits, sizeof digits, "%016" PRIx64, both);
+        memcpy(sum, digits, 16);
+        free(line->text);
+    }
+    step->count = kept;
+}
+
+/* The lines of a step, up to its "E" or "Z"; false without memory. */
 static bool read_step(FILE *file, log_step *step)
 {
     char text[LINE_BYTES];
+    const char end = step->is_keyed ? 'Z' : 'E';
     clear(step);
     step->is_end = true;
     while (fgets(text, sizeof text, file)) {
@@ -113,11 +140,12 @@ static bool read_step(FILE *file, log_step *step)
             step->number = strtoull(text + 1, NULL, 10);
             continue;
         }
-        if (!add_line(step, text)) return false;
-        step->is_end = text[0] != 'E';
+        if (text[0] != 'Z' && !add_line(step, text)) return false;
+        step->is_end = text[0] != end;
         if (!step->is_end) break;
     }
     if (step->count > 1) qsort(step->lines, step->count, sizeof *step->lines, compare_lines);
+    if (step->is_keyed) add_ranks(step);
     return true;
 }
 
@@ -352,11 +380,14 @@ static void describe(const log_step *a, const log_step *b, const difference *d,
     }
 }
 
-static bool check_head(FILE *file, const char *which, weft_divergence *out)
+static bool check_head(FILE *file, const char *which, log_step *step, weft_divergence *out)
 {
     char head[LINE_BYTES];
     static const char begin[] = "weft state log 3";
-    if (fgets(head, sizeof head, file) && strncmp(head, begin, sizeof begin - 1) == 0) return true;
+    if (fgets(head, sizeof head, file) && strncmp(head, begin, sizeof begin - 1) == 0) {
+        step->is_keyed = strstr(head, "by gid") != NULL;
+        return true;
+    }
     out->kind = WEFT_DIFFERS_INPUT;
     set(out->what, which);
     return false;
@@ -366,8 +397,13 @@ bool weft_diverge(FILE *file_a, FILE *file_b, weft_divergence *out)
 {
     log_step a = {.lines = NULL}, b = {.lines = NULL};
     *out = (weft_divergence){.kind = WEFT_SAME};
-    if (!check_head(file_a, "the first", out) || !check_head(file_b, "the second", out))
+    if (!check_head(file_a, "the first", &a, out) || !check_head(file_b, "the second", &b, out))
         return false;
+    if (a.is_keyed != b.is_keyed) {
+        out->kind = WEFT_DIFFERS_INPUT;
+        set(out->what, a.is_keyed ? "by handle: the second" : "by handle: the first");
+        return false;
+    }
     bool is_read = true;
     while (out->kind == WEFT_SAME) {
         is_read = read_step(file_a, &a) && read_step(file_b, &b);

@@ -11,6 +11,7 @@
 #include "file_problem.h"
 #include "hash.h"
 #include "log.h"
+#include "log_engine.h"
 #include "registry.h"
 #include "world_hash.h"
 
@@ -38,6 +39,8 @@ typedef struct log_what {
 typedef struct log_row {
     uint32_t what; /* index */
     weft_entity entity;
+    uint64_t gid; /* of a log by keys */
+    uint32_t sector;
     uint64_t hash;
     char value[WEFT__CELL_TEXT_BYTES];
 } log_row;
@@ -68,6 +71,7 @@ typedef struct log_chunk {
  */
 struct weft__hash_log {
     weft_state_log_desc desc;
+    weft__log_keys keys;
     weft_result result; /* not OK: it has ended */
     bool is_in_pass, has_rows;
     WEFT__LIST(log_what) whats;
@@ -210,6 +214,7 @@ static bool add_system(weft__scheduler *scheduler, const weft__system *system)
     if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &log->firsts, &log->whats.count,
                            1))
         return false;
+    if (log->keys.gid.id != 0 && log->keys.half_of(log->keys.user, system->user) == 0) return true;
     bool is_made = add_grants(scheduler, system, lists->resources, lists->resource_count) &&
                    add_grants(scheduler, system, lists->lookups, lists->lookup_count);
     for (uint32_t q = 0; q < lists->query_count && is_made; q++)
@@ -218,8 +223,10 @@ static bool add_system(weft__scheduler *scheduler, const weft__system *system)
                       weft__query_find(system->context.world, lists->queries[q])->query, false);
     is_made = is_made && add_terms(scheduler, system, query_of(system), true);
     for (uint32_t i = log->firsts.at[log->firsts.count - 1]; i < log->whats.count; i++) {
-        if (log->whats.at[i].is_reached && !log->desc.keeps_graphs)
-            log->whats.at[i].is_taken = false;
+        log_what *what = &log->whats.at[i];
+        const weft__type *type = type_of(scheduler->world, what->component);
+        if (log->keys.gid.id != 0 && type->entity_offset_count != 0) what->is_reached = true;
+        if (what->is_reached && !log->desc.keeps_graphs) what->is_taken = false;
     }
     return is_made;
 }
@@ -293,9 +300,76 @@ static uint64_t weight_of(const weft_world *world, const weft__chunk *chunk)
     return hash_word(HASH_K0, (uint64_t)first.version << 32 | first.index) | 1;
 }
 
+/* ---- rows by keys ---- */
+
+/* Of the rows of a chunk; NULL: they have none. */
+static const uint64_t *gids_of(const struct weft__hash_log *log, const weft__chunk *chunk)
+{
+    const uint32_t position = weft__archetype_find(chunk->archetype, log->keys.gid.id);
+    if (position == WEFT__NONE || chunk->count == 0) return NULL;
+    return (const uint64_t *)(const void *)weft__chunk_column(
+        chunk, chunk->archetype->types[position].column);
+}
+
+static bool to_gid(void *user, weft__reference *r)
+{
+    const weft__log_keys *keys = user;
+    if (!r->is_blob && r->bits != 0) r->bits = keys->gid_of(keys->user, r->entity);
+    return true;
+}
+
+/* As weft__cell_hash; references count as gids. */
+static uint64_t keyed_cell(struct weft__hash_log *log, const weft_world *world,
+                           const weft__chunk *chunk, uint32_t row, uint32_t position)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[position];
+    const weft__type *type = ref->type;
+    const weft_entity entity = weft__chunk_entities(chunk)[row];
+    const weft_component component = {type->id, weft__front(world)->number};
+    const size_t size = type->desc.size;
+    char value[4096];
+    if (type->entity_offset_count == 0 || size > sizeof value)
+        return weft__cell_hash(world, chunk, row, position);
+    uint64_t count = 1, hash = type->hash;
+    const char *from = ref->shared != WEFT__NO_PLACE
+                           ? weft_entity_read_shared(world, entity, component)
+                           : weft__chunk_value(chunk, ref->column, row);
+    if ((type->desc.flags & WEFT_BUFFER) != 0) {
+        const weft_buffer *buffer = (const void *)from;
+        count = buffer->count;
+        from = weft_buffer_read(buffer);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(value, from + i * size, size);
+        (void)weft__elements_references(type, value, 1, to_gid, &log->keys);
+        hash = hash_bytes(hash, value, size);
+    }
+    return hash_word(hash, weft_entity_is_enabled(world, entity, component));
+}
+
+/* Of a component in rows [begin, end), in whatever order they are. */
+static uint64_t keyed_sum(struct weft__hash_log *log, const weft_world *world,
+                          const weft__chunk *chunk, uint32_t position, uint32_t begin, uint32_t end)
+{
+    const uint64_t *gids = gids_of(log, chunk);
+    uint64_t sum = 0;
+    for (uint32_t row = begin; row < end; row++)
+        sum += hash_word(gids[row], keyed_cell(log, world, chunk, row, position));
+    return sum;
+}
+
+static uint32_t sector_of(const struct weft__hash_log *log, const weft_world *world,
+                          weft_entity entity)
+{
+    const uint32_t *stored = weft_entity_read_shared(world, entity, log->keys.sector);
+    return stored != NULL ? *stored - 1 : UINT32_MAX;
+}
+
 static void take_values(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
                         uint32_t position, uint32_t what)
 {
+    struct weft__hash_log *log = scheduler->hash_log;
+    const uint64_t *gids = log->keys.gid.id != 0 ? gids_of(log, slice->chunk) : NULL;
     const weft_world *world = scheduler->world;
     const weft__chunk *chunk = slice->chunk;
     const weft_entity *entities = slice->entities;
@@ -303,9 +377,11 @@ static void take_values(weft__scheduler *scheduler, log_worker *worker, const we
     uint32_t begin = 0, end = 0;
     while (weft_slice_next_run(slice, &begin, &end)) {
         worker->sums.at[what].rows += end - begin;
-        for (uint32_t i = begin; i < end && scheduler->hash_log->has_rows; i++) {
+        for (uint32_t i = begin; i < end && log->has_rows; i++) {
             log_row row = {.what = what, .entity = weft__entity_plain(world, entities[i])};
-            row.hash = weft__cell_hash(world, chunk, base + i, position);
+            row.hash = keyed_cell(log, world, chunk, base + i, position);
+            if (gids != NULL) row.gid = gids[base + i];
+            if (gids != NULL) row.sector = sector_of(log, world, entities[i]);
             weft__cell_text(world, chunk, base + i, position, row.value);
             if (!WEFT__LIST_APPEND(scheduler->memory, WEFT__MEMORY_SYSTEMS, &worker->rows, &row, 1))
                 worker->is_starved = true;
@@ -321,6 +397,8 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
     if (!log->is_in_pass || system->query.id == 0 || slice->count == 0) return;
     const weft_world *world = scheduler->world;
     const weft__chunk *chunk = slice->chunk;
+    const bool is_keyed = log->keys.gid.id != 0;
+    if (is_keyed && gids_of(log, chunk) == NULL) return;
     const uint32_t begin = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
     const uint32_t end = begin + slice->count;
     for (uint32_t i = log->firsts.at[system->position]; i < log->firsts.at[system->position + 1];
@@ -329,9 +407,11 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
         const uint32_t position =
             what->is_taken ? weft__archetype_find(chunk->archetype, what->component) : WEFT__NONE;
         if (position == WEFT__NONE) continue;
-        const uint64_t sum = weft__rows_sum(world, chunk, position, begin, end);
-        worker->sums.at[i].hash += sum * weight_of(world, chunk);
+        const uint64_t sum = is_keyed ? keyed_sum(log, world, chunk, position, begin, end)
+                                      : weft__rows_sum(world, chunk, position, begin, end);
+        worker->sums.at[i].hash += is_keyed ? sum : sum * weight_of(world, chunk);
         take_values(scheduler, worker, slice, position, i);
+        if (is_keyed) continue;
         log_known *known = known_of(log, chunk, position);
         if (known == NULL || begin != 0 || end != chunk->count) continue;
         *known = (log_known){sum, versions_of(log, world, chunk, position)};
@@ -341,18 +421,28 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
 
 /* ---- passes ---- */
 
+static void name_row(const struct weft__hash_log *log, const log_row *row, char name[64])
+{
+    if (log->keys.gid.id != 0)
+        snprintf(name, 64, "gid %" PRIx64 " of sector %u", row->gid, row->sector);
+    else if (row->entity.version != 0)
+        snprintf(name, 64, "%u:%u", row->entity.index, row->entity.version);
+    else
+        snprintf(name, 64, "-");
+}
+
 static void fail(struct weft__hash_log *log, weft_result result)
 {
     if (log->result == WEFT_OK) log->result = result;
 }
 
 static void put_row(struct weft__hash_log *log, const weft__system *system, const weft__type *type,
-                    weft_entity entity, uint64_t hash, const char *value)
+                    const log_row *row, const char *value)
 {
-    char name[32] = "-";
-    if (entity.version != 0) snprintf(name, sizeof name, "%u:%u", entity.index, entity.version);
+    char name[64];
+    name_row(log, row, name);
     put(log, "R\t%u\t%s\t%s\t%s\t%016" PRIx64 "\t%s", system->position, plain(system->name).text,
-        plain(type->desc.name).text, name, hash, value);
+        plain(type->desc.name).text, name, row->hash, value);
 }
 
 static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
@@ -363,8 +453,7 @@ static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
         for (uint32_t k = 0; k < worker->rows.count; k++) {
             const log_row *row = &worker->rows.at[k];
             const log_what *what = &log->whats.at[row->what];
-            put_row(log, what->system, type_of(scheduler->world, what->component), row->entity,
-                    row->hash, row->value);
+            put_row(log, what->system, type_of(scheduler->world, what->component), row, row->value);
         }
     }
 }
@@ -374,8 +463,7 @@ static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
 /* One value of a component, or one for all rows of a chunk, and where it is. */
 typedef struct log_cell {
     const weft__type *type;
-    weft_entity entity; /* null: of a resource */
-    uint64_t hash;
+    log_row row;       /* entity null: of a resource; without text */
     const char *value; /* NULL: not asked for */
 } log_cell;
 
@@ -385,7 +473,7 @@ static void take_value(const weft_world *world, struct weft__hash_log *log, log_
                        const void *value, log_cell_fn *take, void *user)
 {
     char text[WEFT__CELL_TEXT_BYTES];
-    cell.hash = weft__value_hash(world, cell.type, value);
+    cell.row.hash = weft__value_hash(world, cell.type, value);
     if (log->has_rows) weft__value_text(cell.type, value, text);
     cell.value = text;
     take(log, user, &cell);
@@ -398,15 +486,22 @@ static void take_chunk(const weft_world *world, struct weft__hash_log *log,
     const weft__type_ref *ref = &chunk->archetype->types[position];
     const weft_entity *entities = weft__chunk_entities(chunk);
     char text[WEFT__CELL_TEXT_BYTES];
-    if (ref->chunk_offset != WEFT__NONE && chunk->count != 0)
-        take_value(world, log,
-                   (log_cell){.type = ref->type, .entity = weft__entity_plain(world, entities[0])},
-                   chunk->chunk_values + ref->chunk_offset, take, user);
-    for (uint32_t row = 0; row < chunk->count && ref->chunk_offset == WEFT__NONE; row++) {
+    log_cell cell = {.type = ref->type, .value = text};
+    const bool is_keyed = log->keys.gid.id != 0;
+    const uint64_t *gids = is_keyed ? gids_of(log, chunk) : NULL;
+    if (chunk->count == 0 || (is_keyed && gids == NULL)) return;
+    cell.row.entity = weft__entity_plain(world, entities[0]);
+    if (ref->chunk_offset != WEFT__NONE) {
+        take_value(world, log, cell, chunk->chunk_values + ref->chunk_offset, take, user);
+        return;
+    }
+    if (is_keyed) cell.row.sector = sector_of(log, world, entities[0]);
+    for (uint32_t row = 0; row < chunk->count; row++) {
         if (log->has_rows) weft__cell_text(world, chunk, row, position, text);
-        take(log, user,
-             &(log_cell){ref->type, weft__entity_plain(world, entities[row]),
-                         weft__cell_hash(world, chunk, row, position), text});
+        cell.row.entity = weft__entity_plain(world, entities[row]);
+        cell.row.hash = keyed_cell(log, world, chunk, row, position);
+        if (is_keyed) cell.row.gid = gids[row];
+        take(log, user, &cell);
     }
 }
 
@@ -416,7 +511,8 @@ static void take_component(const weft_world *world, struct weft__hash_log *log, 
 {
     for (uint32_t id = 1; id <= weft__type_count(world); id++) {
         const weft__type *type = type_of(world, id);
-        if ((component == 0 || component == id) && type != NULL && type->resource != NULL)
+        if ((component == 0 || component == id) && type != NULL && type->resource != NULL &&
+            log->keys.gid.id == 0)
             take_value(world, log, (log_cell){.type = type}, type->resource, take, user);
     }
     for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
@@ -432,7 +528,7 @@ static void take_component(const weft_world *world, struct weft__hash_log *log, 
 static void put_reached_cell(struct weft__hash_log *log, void *user, const log_cell *cell)
 {
     const log_what *what = user;
-    put_row(log, what->system, cell->type, cell->entity, cell->hash, cell->value);
+    put_row(log, what->system, cell->type, &cell->row, cell->value);
 }
 
 static void put_sum(struct weft__hash_log *log, const weft_world *world, const log_what *what,
@@ -449,15 +545,18 @@ static void put_reached(const weft_world *world, struct weft__hash_log *log, log
 {
     const weft__type *type = type_of(world, what->component);
     log_sum sum = {0, 0};
-    if (type != NULL && type->resource != NULL)
+    const bool is_keyed = log->keys.gid.id != 0;
+    if (type != NULL && type->resource != NULL && !is_keyed)
         sum = (log_sum){1, weft__value_hash(world, type, type->resource)};
     for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
         const weft__archetype *archetype = weft__archetype_numbered(world, a);
         const uint32_t position = weft__archetype_find(archetype, what->component);
         for (uint32_t c = 0; c < archetype->chunk_count && position != WEFT__NONE; c++) {
             const weft__chunk *chunk = archetype->chunks[c];
+            if (is_keyed && gids_of(log, chunk) == NULL) continue;
             sum.rows += archetype->types[position].chunk_offset != WEFT__NONE ? 1 : chunk->count;
-            sum.hash += known_sum(log, world, chunk, position) * weight_of(world, chunk);
+            sum.hash += is_keyed ? keyed_sum(log, world, chunk, position, 0, chunk->count)
+                                 : known_sum(log, world, chunk, position) * weight_of(world, chunk);
         }
     }
     put_sum(log, world, what, sum);
@@ -465,16 +564,17 @@ static void put_reached(const weft_world *world, struct weft__hash_log *log, log
 }
 
 static void put_value(struct weft__hash_log *log, const char *point, const char *component,
-                      weft_entity entity, uint64_t hash, const char *value)
+                      const log_row *row, const char *value)
 {
-    char name[32] = "-";
-    if (entity.version != 0) snprintf(name, sizeof name, "%u:%u", entity.index, entity.version);
-    put(log, "V\t%s\t%s\t%s\t%016" PRIx64 "\t%s", point, plain(component).text, name, hash, value);
+    char name[64];
+    name_row(log, row, name);
+    put(log, "V\t%s\t%s\t%s\t%016" PRIx64 "\t%s", point, plain(component).text, name, row->hash,
+        value);
 }
 
 static void put_cell(struct weft__hash_log *log, void *user, const log_cell *cell)
 {
-    put_value(log, user, cell->type->desc.name, cell->entity, cell->hash, cell->value);
+    put_value(log, user, cell->type->desc.name, &cell->row, cell->value);
 }
 
 static void put_names(const weft_world *world, struct weft__hash_log *log, const char *point)
@@ -483,11 +583,17 @@ static void put_names(const weft_world *world, struct weft__hash_log *log, const
         const weft__archetype *archetype = weft__archetype_numbered(world, a);
         for (uint32_t c = 0; c < archetype->chunk_count; c++) {
             const weft_entity *entities = weft__chunk_entities(archetype->chunks[c]);
+            const bool is_keyed = log->keys.gid.id != 0;
+            const uint64_t *gids = is_keyed ? gids_of(log, archetype->chunks[c]) : NULL;
+            if (is_keyed && gids == NULL) continue;
             for (uint32_t row = 0; row < archetype->chunks[c]->count; row++) {
                 const char *name = weft_entity_name(world, entities[row]);
-                if (name[0] != '\0' && (archetype->flags & WEFT__IS_SPARSE) == 0)
-                    put_value(log, point, "name", weft__entity_plain(world, entities[row]),
-                              hash_string(name), plain(name).text);
+                if (name[0] == '\0' || (archetype->flags & WEFT__IS_SPARSE) != 0) continue;
+                log_row of = {.entity = weft__entity_plain(world, entities[row]),
+                              .hash = hash_string(name)};
+                if (is_keyed) of.gid = gids[row];
+                if (is_keyed) of.sector = sector_of(log, world, entities[row]);
+                put_value(log, point, "name", &of, plain(name).text);
             }
         }
     }
@@ -557,14 +663,48 @@ static uint64_t world_hash(const weft__scheduler *scheduler, struct weft__hash_l
     return hash_word(hash_word(hash, log->handles), weft__names_hash(world));
 }
 
+/* All rows with keys, and their names. */
+static uint64_t keyed_hash(const weft_world *world, struct weft__hash_log *log)
+{
+    uint64_t sum = 0;
+    for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
+        const weft__archetype *archetype = weft__archetype_numbered(world, a);
+        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
+            const weft__chunk *chunk = archetype->chunks[c];
+            const uint64_t *gids = gids_of(log, chunk);
+            for (uint32_t k = 0; k < archetype->type_count && gids != NULL; k++)
+                if (archetype->types[k].chunk_offset == WEFT__NONE)
+                    sum += keyed_sum(log, world, chunk, k, 0, chunk->count);
+            for (uint32_t row = 0; row < chunk->count && gids != NULL; row++) {
+                const char *name = weft_entity_name(world, weft__chunk_entities(chunk)[row]);
+                if (name[0] != '\0') sum += hash_word(gids[row], hash_string(name));
+            }
+        }
+    }
+    return sum;
+}
+
+/* Whether a system of two halves is done in part before a position. */
+static bool is_between(const weft__scheduler *scheduler, uint32_t position)
+{
+    const weft__log_keys *keys = &scheduler->hash_log->keys;
+    uint32_t halves[2] = {0, 0};
+    for (uint32_t i = 0; i < position && i < scheduler->ordered_count; i++) {
+        const int half = keys->half_of(keys->user, scheduler->ordered[i]->user);
+        if (half >= 0) halves[half]++;
+    }
+    return halves[0] != halves[1];
+}
+
 /* The whole world at a point of the order of effect. */
 static void put_point(const weft__scheduler *scheduler, struct weft__hash_log *log, char kind,
                       uint32_t position, const char *name)
 {
     const weft_world *world = scheduler->world;
     char point[32];
+    if (log->keys.gid.id != 0 && is_between(scheduler, position + (kind == 'X'))) return;
     put(log, "%c\t%u\t%s\t%016" PRIx64, kind, position, plain(name).text,
-        world_hash(scheduler, log));
+        log->keys.gid.id != 0 ? keyed_hash(world, log) : world_hash(scheduler, log));
     if (!log->has_rows) return;
     snprintf(point, sizeof point, "%u\t%c", position, kind);
     take_component(world, log, 0, put_cell, point);
@@ -693,6 +833,7 @@ static void put_system_commands(const weft__scheduler *scheduler, struct weft__h
             for (uint32_t n = 0; (command = weft__command_next(&cursor)) != NULL; n++) {
                 const log_command c = describe(scheduler->world, segment, command);
                 const uint32_t slice = (uint32_t)segment->key;
+                if (log->keys.gid.id != 0) continue; /* slices and handles differ */
                 sum += hash_word(hash_word(HASH_K0, (uint64_t)slice << 32 | n), c.hash);
                 count++;
                 if (log->has_rows)
@@ -702,7 +843,7 @@ static void put_system_commands(const weft__scheduler *scheduler, struct weft__h
             }
         }
     }
-    if (count != 0)
+    if (count != 0 || (log->keys.gid.id != 0 && system->effects != 0))
         put(log, "C\t%u\t%s\t%" PRIu64 "\t%016" PRIx64, system->position, plain(system->name).text,
             count, sum);
 }
@@ -871,9 +1012,26 @@ static void remove_further(const weft__os_files *files, const char *path)
     }
 }
 
+weft_result weft__state_log_begin_by(weft_world *world, const weft_writer *writer,
+                                     const weft__log_keys *keys)
+{
+    const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
+    weft_state_log_desc desc = {.writer = *writer};
+    if (rows != NULL && rows[0] != '\0') choose_rows(&weft__world_desc(world)->log, rows, &desc);
+    const weft_result result = weft_state_log_begin(world, &desc);
+    if (result != WEFT_OK) return result;
+    struct weft__hash_log *log = weft__scheduler_of(world)->hash_log;
+    log->keys = *keys;
+    log->used = 0;
+    put(log, "weft state log 3 by gid");
+    return WEFT_OK;
+}
+
 void weft__hash_log_obey(weft__scheduler *scheduler)
 {
-    const char *path = secure_getenv("WEFT_STATE_LOG");
+    const char *by = secure_getenv("WEFT_STATE_LOG_BY");
+    const char *path = by != NULL && strcmp(by, "gid") == 0 ? NULL /* shards write one */
+                                                            : secure_getenv("WEFT_STATE_LOG");
     const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
     const weft_log *out = &weft__world_desc(scheduler->world)->log;
     const bool has_order = secure_getenv("WEFT_ORDER") != NULL;

@@ -204,7 +204,9 @@ static weft_result start(const void *communicator, int *argc, char ***argv)
     refused.count = 0;
     if (result == WEFT_OK) {
         name_file("WEFT_TRACE");
-        name_file("WEFT_STATE_LOG");
+        const char *by = secure_getenv("WEFT_STATE_LOG_BY");
+        if (by == NULL || strcmp(by, "gid") != 0)
+            name_file("WEFT_STATE_LOG"); /* else one for all */
         name_file("WEFT_ORDER");
     } else {
         refused.rank = weft__transport_rank();

@@ -15,6 +15,7 @@
 #include "messages.h"
 #include "os.h"
 #include "row_pack.h"
+#include "run_log.h"
 #include "sector_move.h"
 #include "shard_clock.h"
 #include "text.h"
@@ -667,6 +668,7 @@ weft_result weft_shard_step(weft_shard *shard, float dt)
     const bool is_asked = result == WEFT_OK && shard->figures_asked != 0;
     shard->stats.step_ns += weft__shard_now() - start;
     if (result == WEFT_OK && is_asked) result = figures_gather(shard);
+    if (result == WEFT_OK) result = weft__run_log_write(shard);
     return result;
 }
 
@@ -1018,6 +1020,7 @@ weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc, we
     weft_shard *shard = calloc(1, sizeof *shard);
     weft_result result = shard != NULL ? init(shard, world, desc) : weft__ranks_no_memory();
     result = compare_ranks(shard, result);
+    if (result == WEFT_OK) result = weft__run_log_open(shard);
     if (result == WEFT_OK)
         *out = shard;
     else
@@ -1043,6 +1046,7 @@ void weft_shard_destroy(weft_shard *shard)
         return;
     }
     weft__front(shard->world)->pins[WEFT__PIN_SHARD].moment = 0;
+    weft__run_log_close(shard);
     plan_free(shard);
     while (shard->systems != NULL) {
         weft__shard_system *system = shard->systems;

@@ -87,6 +87,7 @@ struct weft_shard {
     /* systems, steps: run */
     weft__shard_system *systems;
     struct weft__exchange_plan *plan;
+    struct weft__run_log *log; /* NULL: nothing asks for one */
     uint64_t tick;
     uint64_t *costs; /* [worker * sectors + sector]: ns since the last balance */
     uint32_t cost_workers;
