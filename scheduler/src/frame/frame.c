@@ -373,6 +373,8 @@ static void sync_point_run(weft__scheduler *scheduler, uint32_t version,
         tally_commands(scheduler);
         do_at_rest(scheduler, WEFT__WORK_PLAYBACK, version, play_commands, costs);
         log_state(scheduler, 'P', version);
+    } else if (weft__hash_log_is_keyed(scheduler)) { /* other ranks may have had some */
+        log_state(scheduler, 'P', version);
     }
     if (weft__relations_any(world))
         do_at_rest(scheduler, WEFT__WORK_RELATIONS, version, play_relations, NULL);

@@ -377,6 +377,9 @@ static void take_values(weft__scheduler *scheduler, log_worker *worker, const we
     uint32_t begin = 0, end = 0;
     while (weft_slice_next_run(slice, &begin, &end)) {
         worker->sums.at[what].rows += end - begin;
+        if (gids != NULL) /* which others are in slices with them depends on chunks */
+            worker->sums.at[what].hash +=
+                keyed_sum(log, world, chunk, position, base + begin, base + end);
         for (uint32_t i = begin; i < end && log->has_rows; i++) {
             log_row row = {.what = what, .entity = weft__entity_plain(world, entities[i])};
             row.hash = keyed_cell(log, world, chunk, base + i, position);
@@ -407,11 +410,10 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
         const uint32_t position =
             what->is_taken ? weft__archetype_find(chunk->archetype, what->component) : WEFT__NONE;
         if (position == WEFT__NONE) continue;
-        const uint64_t sum = is_keyed ? keyed_sum(log, world, chunk, position, begin, end)
-                                      : weft__rows_sum(world, chunk, position, begin, end);
-        worker->sums.at[i].hash += is_keyed ? sum : sum * weight_of(world, chunk);
         take_values(scheduler, worker, slice, position, i);
         if (is_keyed) continue;
+        const uint64_t sum = weft__rows_sum(world, chunk, position, begin, end);
+        worker->sums.at[i].hash += sum * weight_of(world, chunk);
         log_known *known = known_of(log, chunk, position);
         if (known == NULL || begin != 0 || end != chunk->count) continue;
         *known = (log_known){sum, versions_of(log, world, chunk, position)};
@@ -736,6 +738,11 @@ void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, 
 bool weft__hash_log_needs_stages(const weft__scheduler *scheduler)
 {
     return scheduler->hash_log != NULL && !scheduler->hash_log->desc.keeps_graphs;
+}
+
+bool weft__hash_log_is_keyed(const weft__scheduler *scheduler)
+{
+    return scheduler->hash_log != NULL && scheduler->hash_log->keys.gid.id != 0;
 }
 
 void weft__hash_log_begin(weft__scheduler *scheduler)

@@ -45,6 +45,8 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft
 void weft__hash_log_stage(weft__scheduler *scheduler, const weft__stage *stage, bool is_joined);
 /* Whether segments run stage by stage, so that the log can look behind each. */
 bool weft__hash_log_needs_stages(const weft__scheduler *scheduler);
+/* Whether rows go by keys (log_engine.h): lines of ranks add up, so all have those of points. */
+bool weft__hash_log_is_keyed(const weft__scheduler *scheduler);
 /* Before playback, and behind it (P) and behind relations and observers (O). Owner. */
 void weft__hash_log_commands(weft__scheduler *scheduler);
 void weft__hash_log_point(weft__scheduler *scheduler, char kind, uint32_t version);
