@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, leaks; FOLDER has the programs. Messages stay on this
+MODE: hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, log, leaks; FOLDER has the programs. Messages stay on this
 machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
@@ -361,8 +361,32 @@ def figures(folder, quick):
             same("bytes sent came", round(over["sent"]["sum"]), round(over["received"]["sum"]))
 
 
+def log(folder, quick):
+    """The state log by gid: one file of a run, the same for any number of ranks; `weft diverge` names what is not."""
+    built = os.path.dirname(os.path.realpath(os.path.join(folder, "shard_split")))
+    with tempfile.TemporaryDirectory() as place:
+        def diverge(way, ranks, rows=()):
+            paths = []
+            for count in (1, ranks):
+                paths.append(os.path.join(place, f"{count}.log"))
+                options = ["-x", "WEFT_STATE_LOG_BY=gid", "-x", f"WEFT_STATE_LOG={paths[-1]}", *rows]
+                run(folder, count, way, 4, 1, place, program="shard_programs", options=options)
+            done = subprocess.run([os.path.join(built, "../../weft"), "diverge", *paths], stdout=subprocess.PIPE, text=True)
+            return done.returncode, done.stdout
+        for ranks in (3,) if quick else (2, 3, 4):
+            same(f"1 and {ranks} ranks", (0, "no difference; the last step is 8\n"), diverge("run", ranks))
+        same("one file for each run", [], [name for name in os.listdir(place) if "rank" in name])
+        status, text = diverge("bug", 3)
+        same("a bug: step, system, component", (1, ["step 6, system 'go'", "component place_value"]),
+             (status, re.findall("step 6, system 'go'|component place_value", text)))
+        status, text = diverge("bug", 3, ("-x", "WEFT_STATE_LOG_ROWS=6"))
+        same("sector and gid", (1, 1), (status, len(re.findall(r"place_value, entity gid [0-9a-f]+ of sector \d+\n", text))))
+        values = re.findall(r"\.log: (\S+) (\S+)", text)
+        same("both values", (True, False), (values[0][0] == values[1][0], values[0] == values[1]))
+
+
 def main():
-    modes = {f.__name__: f for f in (hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, leaks)}
+    modes = {f.__name__: f for f in (hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, log, leaks)}
     try:
         modes[sys.argv[1]](sys.argv[2], "--quick" in sys.argv)
     except Failed as problem:

@@ -5,6 +5,7 @@
  *     shard_programs run FIRST COUNT FOLDER      programs of seeds FIRST, ...; half way a checkpoint
  *     shard_programs load FIRST COUNT FOLDER     their second halves, from these
  *     shard_programs differ | more FIRST 1 FOLDER      what is kept differs on the last rank
+ *     shard_programs bug FIRST COUNT FOLDER      `go` takes the rank into account in step 6
  *     shard_programs bare | late FIRST 1 FOLDER        loaded where nothing is kept, or too late
  *
  * A program draws kinds of components (random_world.h), and what becomes of each row in each step
@@ -38,6 +39,7 @@ typedef struct Link {
 static struct {
     random_world w;
     uint64_t seed;
+    bool has_bug;
     uint32_t kinds[RANDOM_KINDS], kind_count; /* that rows have */
     bool sets[SETS][RANDOM_KINDS];
     weft_archetype archetypes[SETS];
@@ -103,6 +105,7 @@ static void go(weft_slice *slice, void *user)
         if (gids[i] == 0 || weft_random_below(&random, 3) == 0) continue;
         places[i].x += 30 * weft_random_float(&random) - 15 + (float)(*tally % 3);
         places[i].y = 100 * weft_random_float(&random);
+        if (at.has_bug && weft_shard_tick(at.w.shard) == 5) places[i].y += (float)weft_ranks_rank();
     }
 }
 
@@ -597,7 +600,7 @@ static void half_run(const char *path, const char *way)
         fprintf(stderr, "refused: %s\n", weft_ranks_error()->text);
     else
         check(result, "weft_shard_save");
-    if (strcmp(way, "run") != 0) return;
+    if (strcmp(way, "run") != 0 && !at.has_bug) return;
     print_state("half");
     if (weft_ranks_rank() == 0)
         printf("seed %" PRIu64 " file %016" PRIx64 "\n", at.seed, file_sum(path));
@@ -605,9 +608,11 @@ static void half_run(const char *path, const char *way)
 
 static void program_run(uint64_t seed, const char *path, const char *way)
 {
-    const bool is_load = strcmp(way, "load") == 0, is_run = strcmp(way, "run") == 0;
+    const bool has_bug = strcmp(way, "bug") == 0, is_load = strcmp(way, "load") == 0;
+    const bool is_run = has_bug || strcmp(way, "run") == 0;
     const bool is_bare = strcmp(way, "bare") == 0, is_late = strcmp(way, "late") == 0;
     program_open(seed, is_bare);
+    at.has_bug = has_bug;
     if (is_late)
         (void)weft_entity_create(at.w.world, weft_archetype_create(at.w.world, &at.w.lamp, 1));
     if (is_load || is_bare || is_late) {
