@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs shard_model under mpirun and compares hashes: run_shard.py MODE FOLDER [--quick].
 
-MODE: hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, log, leaks; FOLDER has the programs. Messages stay on this
-machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
+MODE: hashes, kinds, restart, worlds, programs, static, faults, refused, messages, figures, log, leaks; FOLDER has the
+programs. Messages stay on this machine: shared memory and the loopback interface. --quick: fewer runs, for instrumented builds.
 """
 import json
 import os
@@ -238,7 +238,8 @@ def kept_refusals(folder, seed, place):
     path = os.path.join(place, str(seed))
     with open(path, "rb") as file:
         whole = file.read()
-    for what, data in (("a damaged byte", whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:]), ("a lost end", whole[:-8])):
+    damaged = whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:]
+    for what, data in (("a damaged byte", damaged), ("a lost end", whole[:-8])):
         with open(path, "wb") as file:
             file.write(data)
         text = run(folder, 2, "load", seed, 1, place, program="shard_programs", fails=True)
@@ -371,7 +372,8 @@ def log(folder, quick):
                 paths.append(os.path.join(place, f"{count}.log"))
                 options = ["-x", "WEFT_STATE_LOG_BY=gid", "-x", f"WEFT_STATE_LOG={paths[-1]}", *rows]
                 run(folder, count, way, 4, 1, place, program="shard_programs", options=options)
-            done = subprocess.run([os.path.join(built, "../../weft"), "diverge", *paths], stdout=subprocess.PIPE, text=True)
+            done = subprocess.run([os.path.join(built, "../../weft"), "diverge", *paths], stdout=subprocess.PIPE,
+                                  text=True)
             return done.returncode, done.stdout
         for ranks in (3,) if quick else (2, 3, 4):
             same(f"1 and {ranks} ranks", (0, "no difference; the last step is 8\n"), diverge("run", ranks))
@@ -380,7 +382,8 @@ def log(folder, quick):
         same("a bug: step, system, component", (1, ["step 6, system 'go'", "component place_value"]),
              (status, re.findall("step 6, system 'go'|component place_value", text)))
         status, text = diverge("bug", 3, ("-x", "WEFT_STATE_LOG_ROWS=6"))
-        same("sector and gid", (1, 1), (status, len(re.findall(r"place_value, entity gid [0-9a-f]+ of sector \d+\n", text))))
+        found = re.findall(r"place_value, entity gid [0-9a-f]+ of sector \d+\n", text)
+        same("sector and gid", (1, 1), (status, len(found)))
         values = re.findall(r"\.log: (\S+) (\S+)", text)
         same("both values", (True, False), (values[0][0] == values[1][0], values[0] == values[1]))
 
