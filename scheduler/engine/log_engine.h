@@ -16,7 +16,6 @@ typedef struct weft__log_keys {
     const void *user;
 } weft__log_keys;
 
-/* As weft_state_log_begin, with the rows that WEFT_STATE_LOG_ROWS asks for. Sums are of what is in
- * rows with a key, whatever chunks they are in; commands have none. */
-WEFT__DOOR weft_result weft__state_log_begin_by(weft_world *world, const weft_writer *writer,
-                                                const weft__log_keys *keys);
+/* Behind weft_state_log_begin: sums are of what is in rows with a key, whatever chunks they are in;
+ * commands have none. With the rows that WEFT_STATE_LOG_ROWS asks for. Owner, between steps. */
+WEFT__DOOR void weft__state_log_go_by(weft_world *world, const weft__log_keys *keys);

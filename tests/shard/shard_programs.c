@@ -2,7 +2,7 @@
 /* shard_programs.c: random sharded programs over everything that docs/reference/ranks.md accepts;
  * run_shard.py runs them on several numbers of ranks and compares what they print.
  *
- *     shard_programs run FIRST COUNT FOLDER      programs of seeds FIRST, ...; half way a checkpoint
+ *     shard_programs run FIRST COUNT FOLDER      programs of seeds; half way a checkpoint
  *     shard_programs load FIRST COUNT FOLDER     their second halves, from these
  *     shard_programs differ | more FIRST 1 FOLDER      what is kept differs on the last rank
  *     shard_programs bug FIRST COUNT FOLDER      `go` takes the rank into account in step 6
@@ -181,8 +181,9 @@ static void command_set(weft_recorder *recorder, weft_entity entity, uint32_t ki
 }
 
 static void child_values(weft_recorder *recorder, weft_entity child, uint32_t set, uint64_t gid,
-                         weft_random *random, weft_entity *known, uint32_t count)
+                         weft_random *random, weft_entity known[5])
 {
+    const uint32_t count = known[4].index; /* behind them */
     const uint64_t key = gid ^ weft_random_below(random, 3);
     const float place[2] = {100 * weft_random_float(random), (float)(gid % 100)};
     CHECK_OK(weft_recorder_set(recorder, child, at.w.key, &key, sizeof key));
@@ -200,15 +201,16 @@ static void child_values(weft_recorder *recorder, weft_entity child, uint32_t se
 static void bear(weft_recorder *recorder, weft_entity parent, uint64_t gid, weft_entity target,
                  weft_random *random)
 {
-    weft_entity known[4] = {parent, target};
+    weft_entity known[5] = {parent, target};
     const uint32_t set = weft_random_below(random, SETS);
     const uint32_t count = 1 + weft_random_below(random, 2);
+    known[4].index = 2 + count;
     for (uint32_t i = 0; i < count; i++)
         known[2 + i] = weft_recorder_create_entity(recorder, at.archetypes[set]);
     weft_random same = *random;
     for (uint32_t i = 0; i < count; i++) {
         if (weft_random_below(random, 2) == 0) same = *random;
-        child_values(recorder, known[2 + i], set, gid, &same, known, 2 + count);
+        child_values(recorder, known[2 + i], set, gid, &same, known);
         const Link link = {known[weft_random_below(&same, 2 + count)]};
         if (weft_random_below(&same, 2) == 0)
             CHECK_OK(weft_recorder_set(recorder, known[2 + i], at.w.likes, &link, sizeof link));
@@ -480,7 +482,8 @@ static void make_rows(void)
         const uint32_t set = (uint32_t)(i % SETS);
         if (!weft_shard_is_mine(at.w.shard, place)) continue;
         weft_entity self = weft_recorder_create_entity(recorder, at.archetypes[set]);
-        child_values(recorder, self, set, i, &same, &self, 1);
+        weft_entity known[5] = {self, [4] = {.index = 1}};
+        child_values(recorder, self, set, i, &same, known);
         CHECK_OK(weft_recorder_set(recorder, self, at.w.place, place, sizeof place));
     }
     check(weft_recorder_play(recorder), "weft_recorder_play");

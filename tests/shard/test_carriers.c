@@ -429,7 +429,7 @@ static weft_result by_message(const side *from, const side *to)
     uint32_t count = 0;
     if (weft__components_hash(from->shard) != weft__components_hash(to->shard))
         return WEFT_UNSUPPORTED; /* weft_shard_create, which compares the ranks */
-    weft_result result = weft__sector_rows_collect(from->shard, &rows);
+    weft_result result = weft__sector_rows_collect(from->shard, from->shard->rows_query, &rows);
     for (uint32_t begin = 0, end; begin < rows.count && result == WEFT_OK; begin = end) {
         end = weft__sector_rows_group(&rows, begin);
         result = weft__sector_rows_write(from->shard, &rows, begin, end, &bytes);

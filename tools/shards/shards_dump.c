@@ -18,7 +18,7 @@
 typedef struct front {
     uint64_t magic, version, seed, tick, sectors, components, component_bytes, hash;
     char *types;      /* [component_bytes], owned */
-    char kept[65536]; /* the beginning of what is kept (kept.c); zeros: nothing is */
+    char kept[65536]; /* the beginning of what is kept (checkpoint.c); zeros: nothing is */
 } front;
 
 /* False: it is too short. What is damaged, weft_shard_load says. */

@@ -1019,19 +1019,15 @@ static void remove_further(const weft__os_files *files, const char *path)
     }
 }
 
-weft_result weft__state_log_begin_by(weft_world *world, const weft_writer *writer,
-                                     const weft__log_keys *keys)
+void weft__state_log_go_by(weft_world *world, const weft__log_keys *keys)
 {
-    const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
-    weft_state_log_desc desc = {.writer = *writer};
-    if (rows != NULL && rows[0] != '\0') choose_rows(&weft__world_desc(world)->log, rows, &desc);
-    const weft_result result = weft_state_log_begin(world, &desc);
-    if (result != WEFT_OK) return result;
     struct weft__hash_log *log = weft__scheduler_of(world)->hash_log;
+    const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
+    if (rows != NULL && rows[0] != '\0')
+        choose_rows(&weft__world_desc(world)->log, rows, &log->desc);
     log->keys = *keys;
     log->used = 0;
     put(log, "weft state log 3 by gid");
-    return WEFT_OK;
 }
 
 void weft__hash_log_obey(weft__scheduler *scheduler)

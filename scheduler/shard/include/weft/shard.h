@@ -94,8 +94,8 @@ typedef struct weft_shard_desc {
     uint32_t balance_every;
     /* What checkpoints hold beside sharded entities: resources, and components that mark private
      * entities (prefabs excepted), each kept with its name and all that it has. Values must be the
-     * same on all ranks when they are saved, padding included. Neither these types nor the others of
-     * such an entity may have references, memory of their own or what sharded entities may not;
+     * same on all ranks when they are saved, padding included. Neither these types nor the others
+     * of such an entity may have references, memory of their own or what sharded entities may not;
      * a resource is no BUFFER, a mark not SPARSE. The list ends with the first null. */
     weft_component kept[WEFT_SHARD_KEPT_LIMIT];
 } weft_shard_desc;
@@ -104,8 +104,8 @@ typedef struct weft_shard_desc {
  * ShardGid (uint64_t), ShardSector (SHARED, uint32_t), ShardGhost and ShardStub (tags). All
  * ranks must register the same components in the same order, before or after, but those with
  * ENTITY fields before. Errors: INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH (key or halo: not
- * plain, or with hooks; kept: the text says why not), LIMIT, OUT_OF_MEMORY, WRONG_PHASE (weft_ranks_start was not called),
- * UNSUPPORTED (the ranks differ in components or in the description). Cost: O(sectors). */
+ * plain, or with hooks; kept: the text says why not), LIMIT, OUT_OF_MEMORY, WRONG_PHASE
+ * (weft_ranks_start was not called), UNSUPPORTED (the ranks differ in components or in the description). Cost: O(sectors). */
 WEFT_API weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc,
                                        weft_shard **out);
 

@@ -50,9 +50,10 @@ static weft_result open_log(weft_shard *shard)
     log->file = is_first ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (is_first && log->file < 0)
         return weft__ranks_fail(WEFT_IO, "WEFT_STATE_LOG=%s: %s", path, strerror(errno));
-    const weft_result result = weft__state_log_begin_by(
-        shard->world, &(weft_writer){take, log},
-        &(weft__log_keys){shard->gid, shard->sector, gid_of, half_of, shard});
+    const weft_state_log_desc desc = {.writer = {take, log}};
+    const weft__log_keys keys = {shard->gid, shard->sector, gid_of, half_of, shard};
+    const weft_result result = weft_state_log_begin(shard->world, &desc);
+    if (result == WEFT_OK) weft__state_log_go_by(shard->world, &keys);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__ranks_fail(result, "%s", weft_world_error(shard->world)->text);
 }

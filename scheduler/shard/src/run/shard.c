@@ -9,9 +9,9 @@
  * the ranks agree in weft__rows_sync. Every rank decides about balance from the same sums of costs,
  * so all take the same new map without asking. */
 #include "archetype_state.h"
+#include "checkpoint.h"
 #include "ghost_exchange.h"
 #include "hash.h"
-#include "kept.h"
 #include "messages.h"
 #include "os.h"
 #include "row_pack.h"

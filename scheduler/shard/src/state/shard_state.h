@@ -58,7 +58,7 @@ struct weft_shard {
     weft_query stub_query;
     weft_query dead_query; /* residues: gid without sector; null without references. After a sync
                               there are none */
-    uint32_t kept_count;   /* what checkpoints have beside rows: kept.c */
+    uint32_t kept_count;   /* what checkpoints have beside rows: checkpoint.c */
     weft_component kept[WEFT_SHARD_KEPT_LIMIT];
     weft_query kept_rows[WEFT_SHARD_KEPT_LIMIT]; /* private entities of a mark and of no mark
                                                     before it; null for resources */

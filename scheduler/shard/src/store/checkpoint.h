@@ -5,6 +5,10 @@
 
 #include "row_block.h"
 
+/* Takes the list of what checkpoints keep, and makes its queries. Errors: BAD_HANDLE,
+ * TYPE_MISMATCH, INVALID_ARGUMENT, those of queries. */
+weft_result weft__kept_make(weft_shard *shard, const weft_component list[WEFT_SHARD_KEPT_LIMIT]);
+
 /* Rows of one chunk. Borrowed from the world. Kept private ones have sector map.count. */
 typedef struct weft__sector_run {
     uint64_t order; /* of the kind list */
