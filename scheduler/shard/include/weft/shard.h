@@ -105,7 +105,8 @@ typedef struct weft_shard_desc {
  * ranks must register the same components in the same order, before or after, but those with
  * ENTITY fields before. Errors: INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH (key or halo: not
  * plain, or with hooks; kept: the text says why not), LIMIT, OUT_OF_MEMORY, WRONG_PHASE
- * (weft_ranks_start was not called), UNSUPPORTED (the ranks differ in components or in the description). Cost: O(sectors). */
+ * (weft_ranks_start was not called), UNSUPPORTED (the ranks differ in components or in the
+ * description). Cost: O(sectors). */
 WEFT_API weft_result weft_shard_create(weft_world *world, const weft_shard_desc *desc,
                                        weft_shard **out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run_log.h: one state log of a run, by gid: what WEFT_STATE_LOG_BY=gid asks for. Each rank logs
- * its rows to memory, rank 0 writes the lines of all behind each step, and a line "Z". Sums of ranks
- * add up to those of any other number of ranks; `weft diverge` adds them. */
+ * its rows to memory, rank 0 writes the lines of all behind each step, and a line "Z". Sums of
+ * ranks add up to those of any other number of ranks; `weft diverge` adds them. */
 #pragma once
 
 #include "shard_state.h"
