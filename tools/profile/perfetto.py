@@ -39,7 +39,7 @@ def read_rows(path):
     return [track[2].decode() for track in tracks if 4 in track and 2 in track]
 
 
-# ---- the spool of a program that died: FILE.raw, FILE.old.raw, FILE.names.raw (trace_file.c) ----
+# ---- what a program left that died: FILE.raw, FILE.old.raw, FILE.names.raw (trace_file.c), FILE.rings.raw (trace.c) ----
 
 STEAL, SPAN, COUNTER, SHARE = 3, 10, 12, 13
 BEGINS, ENDS = (1, 4, 6, 10), (2, 5, 7, 11)  # an end follows its begin
@@ -51,7 +51,7 @@ def read_names(path):
     with open(path, "rb") as f:
         head, _, text = f.read().partition(b"\n")
     words = head.decode().split()
-    assert words[:2] == ["weft-names", "1"], "its .names are none of a spool"
+    assert words[:2] == ["weft-names", "2"], "its .names are none of a spool"
     names, at = {}, 0
     while at < len(text):
         number, _, rest = text[at:].partition(b" ")
@@ -63,16 +63,62 @@ def read_names(path):
     return dict(zip(words[2::2], map(int, words[3::2]))), names
 
 
-def read_records(stem, head):
+def read_ring(data):
+    """The events that a ring still has, taken or not, as read_records. The place that comes next may be half written."""
+    (tail, capacity), events = struct.unpack_from("<II", data, 64), []
+    texts = (128 + capacity * 24 + 63) // 64 * 64
+    for at in range(max(tail - capacity + 1, 0), tail):
+        ns, name, *rest = struct.unpack_from("<QQIHH", data, 72 + at % capacity * 24)
+        text = data[texts + name:data.index(0, texts + name)].decode(errors="replace") if 0 < name < 1 << 15 else None
+        events.append((ns, text, *rest))
+    return events
+
+
+def read_rings(path, head):
+    """The events of every row's ring."""
+    with open(path, "rb") as f:
+        f.seek(0, os.SEEK_END)
+        for at in range(0, f.tell(), head["ring"]):
+            f.seek(at)
+            data = f.read(head["ring"])
+            if len(data) > 128 and struct.unpack_from("<II", data, 64)[0] != 0:
+                yield read_ring(data)
+
+
+def younger(ring, records):
+    """What of a ring its row's records do not have."""
+    last = max((r[0] for r in records), default=0)
+    at_last = sum(r[0] == last for r in records)  # as many of the ring's have this time and are there already
+    later = [r for r in ring if r[0] >= last]
+    return later[min(at_last, sum(r[0] == last for r in later)):]
+
+
+def in_window(records, rings, head):
+    """What of rings is in WEFT_TRACE_FRAMES; the records are."""
+    frames = [r for ring in rings for r in ring if r[1] == "frame" and r[3] == SPAN]
+    begin = 0 if records or head["first"] == 0 else min(
+        (r[0] for r in frames if head["first"] <= r[2] <= head["end"]), default=1 << 64)
+    end = min((r[0] for r in frames if r[2] > head["end"] and r[0] > begin), default=1 << 64)
+    return [[r for r in ring if begin <= r[0] < end] for ring in rings]
+
+
+def read_records(stem, head, names):
     """The records that are wanted, older ones first: (ns, name, value, kind, row)."""
     parts = []
     for path in (stem + ".raw", stem + ".old.raw"):
         if os.path.exists(path):
             with open(path, "rb") as f:
                 data = f.read()
-            part = [r[:5] for r in struct.iter_unpack("<QIIHHI", data[:len(data) // 24 * 24])]
+            part = [(ns, names.get(number), *rest[:3])
+                    for ns, number, *rest in struct.iter_unpack("<QIIHHI", data[:len(data) // 24 * 24])]
             parts.append([r for r in part if r[0] >= head["begin"]])  # of this run, not of one before
     records = [record for part in sorted(parts, key=lambda p: p[:1]) for record in part]
+    rings = list(read_rings(stem + ".rings.raw", head)) if os.path.exists(stem + ".rings.raw") else []
+    by_row = {}
+    for record in records:
+        by_row.setdefault(record[4], []).append(record)
+    for ring in in_window(records, rings, head):
+        records += younger(ring, by_row.get(ring[0][4], ())) if ring else ()
     newest = max((r[0] for r in records), default=0)
     return [r for r in records if not head["last"] or r[0] >= newest - head["last"]]
 
@@ -98,21 +144,21 @@ def read_spool(path, told=None):
             draw_shares(events, row, span, span[3], end)
         events.append((row, "E", end, None, None))
 
-    for ns, number, value, kind, thread in read_records(stem, head):
+    for ns, told_name, value, kind, thread in read_records(stem, head, names):
         row = f"worker {thread}" if thread < head["workers"] else f"guest {thread - head['workers']}"
         row += " (owner)" if thread == 0 else ""
         kind = kind if kind < len(FALLBACKS) else 0
-        name = names.get(number, FALLBACKS[kind]) if kind != STEAL else "steal"
+        name = told_name or FALLBACKS[kind] if kind != STEAL else "steal"
         stack, last[row] = stacks.setdefault(row, []), ns
         if kind in BEGINS:
             if stack:
                 stack[-1][3] = []  # shares are of a span that has no other in it
-            stack.append([kind, number, ns, []])
+            stack.append([kind, told_name, ns, []])
             if told is not None and kind == SPAN:
                 told.add(name)
             events.append((row, "B", ns, name, None if value == 0xffffffff else value))
         elif kind in ENDS:
-            depth = next((i for i in range(len(stack), 0, -1) if stack[i - 1][:2] == [kind - 1, number]), None)
+            depth = next((i for i in range(len(stack), 0, -1) if stack[i - 1][:2] == [kind - 1, told_name]), None)
             while depth is not None and len(stack) >= depth:
                 end_span(row, ns)
         elif kind == SHARE:

@@ -199,6 +199,20 @@ static weft_result map_real(void *user, weft__os_file file, size_t bytes, void *
     return WEFT_OK;
 }
 
+static weft_result map_shared_real(void *user, weft__os_file file, uint64_t offset, size_t bytes,
+                                   void **out)
+{
+    (void)user;
+    do errno = posix_fallocate((int)file.handle, (off_t)offset, (off_t)bytes);
+    while (errno == EINTR);
+    if (errno != 0) return result_of_errno();
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, (int)file.handle, (off_t)offset);
+    if (memory == MAP_FAILED) return result_of_errno();
+    *out = memory;
+    return WEFT_OK;
+}
+
 static weft_result rename_real(void *user, const char *from, const char *to)
 {
     (void)user;
@@ -246,6 +260,7 @@ static const weft__os_files files_real = {
     .sync = sync_real,
     .close = close_real,
     .map = map_real,
+    .map_shared = map_shared_real,
     .rename = rename_real,
     .remove = remove_real,
     .sync_directory = sync_directory_real,

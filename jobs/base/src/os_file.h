@@ -53,6 +53,10 @@ struct weft__os_files {
     weft_result (*close)(void *user, weft__os_file file);
     /* Maps the first `bytes` bytes read-only; give them back with weft_os.unmap. */
     weft_result (*map)(void *user, weft__os_file file, size_t bytes, void **out);
+    /* The same, writable and shared, from `offset` on; the file grows to hold it. Its blocks are
+     * there: a full disk is refused here, by no signal later. */
+    weft_result (*map_shared)(void *user, weft__os_file file, uint64_t offset, size_t bytes,
+                              void **out);
     weft_result (*rename)(void *user, const char *from, const char *to);
     weft_result (*remove)(void *user, const char *path);
     /* Makes a rename into the directory of `path` durable. */

@@ -94,7 +94,8 @@ static guest *make(weft_job_pool *pool, uint32_t number)
     uint32_t events = weft__trace_capacity(&pool->workers[0].trace);
     context->head.is_observed = events != 0;
     if (events > WEFT__GUEST_EVENTS) events = WEFT__GUEST_EVENTS;
-    if (weft__trace_init(&context->trace, &pool->memory, events) != WEFT_OK) {
+    if (weft__trace_file_ring(pool->trace_file, pool->worker_count + number, &pool->memory, events,
+                              &context->trace) != WEFT_OK) {
         WEFT__FREE(&pool->memory, WEFT__MEMORY_JOBS, made, 1);
         return NULL;
     }
@@ -162,7 +163,7 @@ void weft__guests_free(weft_job_pool *pool)
 {
     for (uint32_t i = 0; i < WEFT__GUESTS_MAX; i++) {
         guest *old = at_plain(&pool->guests.x_guests[i]);
-        if (old != NULL) weft__trace_fini(&old->context.trace, &pool->memory);
+        if (old != NULL) weft__trace_fini(&old->context.trace, &pool->memory, pool->os);
         WEFT__FREE(&pool->memory, WEFT__MEMORY_JOBS, old, 1);
     }
 }

@@ -34,6 +34,7 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
 {
     /* relaxed: a switch, which carries no data: the rings are there from the beginning */
     if (worker->trace.buffer == NULL || at_load_rlx(&worker->pool->x_is_traced) == 0) return;
+    if (weft__worker_is_forked(worker)) return; /* its ring may be the parent's */
     const weft__ticks *ticks = &worker->pool->ticks;
     weft_job_event event = {.time_ns = weft__ticks_moment_ns(ticks, weft__ticks_now(ticks)),
                             .name = name,

@@ -117,13 +117,13 @@ static void free_pool(weft_job_pool *pool)
     weft__memory memory = pool->memory;
     if (pool->workers != NULL)
         for (uint32_t i = 0; i < pool->worker_count; i++)
-            weft__trace_fini(&pool->workers[i].trace, &memory);
+            weft__trace_fini(&pool->workers[i].trace, &memory, pool->os);
     weft__pool_unmap(pool);
     if (pool->loops.loops != NULL) weft__loop_table_fini(&pool->loops, &memory);
     WEFT__FREE(&memory, WEFT__MEMORY_JOBS, pool, 1);
 }
 
-static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t trace_capacity)
+static void init_worker(weft_job_pool *pool, uint32_t index)
 {
     weft_job_context *worker = &pool->workers[index];
     worker->pool = pool;
@@ -150,7 +150,6 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     /* what is observed has a number: its slot */
     if (!pool->is_observed)
         worker->deques[WEFT_JOB_NORMAL].plain_limit = pool->deque_capacity - pool->table.capacity;
-    return weft__trace_init(&worker->trace, &pool->memory, trace_capacity);
 }
 
 static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc)
@@ -158,9 +157,8 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     weft_result result = weft__pool_map(pool, desc);
     if (result == WEFT_OK)
         result = weft__loop_table_init(&pool->loops, &pool->memory, pool->worker_count);
-    for (uint32_t i = 0; result == WEFT_OK && i < pool->worker_count; i++)
-        result = init_worker(pool, i, desc->trace_capacity);
     if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < pool->worker_count; i++) init_worker(pool, i);
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
         at_init(&pool->x_injected[c], WEFT__JOB_NONE);
     weft__wake_init(&pool->wake, pool->os, pool->tokens, pool->worker_count);
@@ -252,7 +250,8 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
                                         .name_of = weft__trace_name_of,
                                         .user = pool,
                                         .worker_count = pool->worker_count,
-                                        .row_limit = weft__trace_row_limit(pool)};
+                                        .row_limit = weft__trace_row_limit(pool),
+                                        .capacity = desc->trace_capacity};
     weft_result result = weft__trace_file_open(&file, &problem, &pool->trace_file);
     if (result == WEFT_OK) return WEFT_OK;
     if (is_by_environment) {
@@ -286,6 +285,9 @@ static weft_result create_pool(const weft_job_pool_desc *desc, bool is_by_enviro
     strcpy(pool->thread_name, desc->thread_name);
     result = init_pool(pool, desc);
     if (result == WEFT_OK) result = open_trace(pool, desc, is_by_environment);
+    for (uint32_t i = 0; result == WEFT_OK && i < pool->worker_count; i++)
+        result = weft__trace_file_ring(pool->trace_file, i, &pool->memory, desc->trace_capacity,
+                                       &pool->workers[i].trace);
     if (result == WEFT_OK) result = start_threads(pool);
     if (result != WEFT_OK) {
         if (pool->trace_file != NULL) weft__trace_file_leave(pool->trace_file, true);

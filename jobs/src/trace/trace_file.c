@@ -12,9 +12,12 @@
  *
  * The *spool*: one file, FILE.raw, while it has room; then two that take turns, FILE.raw and
  * FILE.old.raw: when one is full the other is emptied, so that at least half of the room holds the
- * newest records. The records of a worker stay in their order. Nothing is read before the end. What
- * was drained is in the files, so that a program that dies leaves the frames before: FILE.names.raw
- * has what the records need, and tools/profile/perfetto.py reads both. */
+ * newest records. The records of a worker stay in their order. Nothing is read before the end.
+ *
+ * A program that dies leaves FILE.raw, FILE.names.raw, which has what the records need, and
+ * FILE.rings.raw; tools/profile/perfetto.py reads them. An event stays in its ring until the ring
+ * has gone round, so records may wait in memory as long as they are less than a quarter of a ring:
+ * the reader takes from a ring what is younger than the records of its row. */
 #include "trace_file.h"
 #include "hash.h"
 #include "list.h"
@@ -110,11 +113,12 @@ typedef struct trace_spool {
     uint64_t last_ns;            /* only what is so young is wanted; 0: all */
     trace_part parts[2];
     uint32_t current;
-    bool is_open, has_names;
-    uint64_t newest_ns, flushed_ns; /* flushed: the newest when the records were last written */
-    uint64_t cut;                   /* records that made room for newer ones */
+    bool is_open, has_names, has_rings;
+    uint64_t newest_ns;
+    uint64_t cut; /* records that made room for newer ones */
     trace_out out;
-    trace_out names; /* text: "weft-names 1 ...", then number and bytes of a name, and the name */
+    trace_out names; /* text: "weft-names 2 ...", then number and bytes of a name, and the name */
+    weft__os_file rings;
 } trace_spool;
 /* Hands every record that is wanted to `take`, older ones first. `records` has room for
  * TRACE_READ_RECORDS. */
@@ -601,18 +605,20 @@ static void trace_nest_end(trace_nest *nest)
 
 /* ---- the spool ---- */
 
-/* FILE.names.raw. */
-static void names_path(const trace_spool *spool, char out[sizeof spool->parts[0].path + 8])
+/* FILE.names.raw or FILE.rings.raw. */
+static const char *path_beside(const trace_spool *spool, const char *what,
+                               char out[sizeof spool->parts[0].path + 8])
 {
     const char *raw = spool->parts[0].path;
-    snprintf(out, sizeof spool->parts[0].path + 8, "%.*s.names.raw", (int)strlen(raw) - 4, raw);
+    snprintf(out, sizeof spool->parts[0].path + 8, "%.*s.%s.raw", (int)strlen(raw) - 4, raw, what);
+    return out;
 }
 
 /* Creates `path`.raw. The path has at most TRACE_PATH_MAX bytes. IO, BUSY. */
 static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *files,
                                     const char *path, uint64_t bytes, uint64_t last_ns)
 {
-    char names[sizeof spool->parts[0].path + 8];
+    char path_of[sizeof spool->parts[0].path + 8];
     spool->files = spool->out.files = spool->names.files = files;
     spool->limit = bytes / 2 / sizeof(trace_record);
     spool->last_ns = last_ns;
@@ -622,9 +628,12 @@ static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *fi
     weft_result result = files->open_write(files->user, spool->parts[0].path, &spool->out.file);
     spool->is_open = result == WEFT_OK;
     if (!spool->is_open) return result;
-    names_path(spool, names);
-    spool->names.result = files->open_write(files->user, names, &spool->names.file);
-    spool->has_names = spool->names.result == WEFT_OK; /* a trace that ends well needs none */
+    /* a trace that ends well needs none of these */
+    spool->names.result =
+        files->open_write(files->user, path_beside(spool, "names", path_of), &spool->names.file);
+    spool->has_names = spool->names.result == WEFT_OK;
+    spool->has_rings = files->open_write(files->user, path_beside(spool, "rings", path_of),
+                                         &spool->rings) == WEFT_OK;
     return result;
 }
 
@@ -703,11 +712,13 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
         bool was_used = i == 0 || spool->parts[1].count != 0 || spool->cut != 0;
         if (was_used) files->remove(files->user, spool->parts[i].path);
     }
-    if (!spool->has_names) return;
-    char names[sizeof spool->parts[0].path + 8];
-    names_path(spool, names);
-    files->close(files->user, spool->names.file);
-    if (is_removed) files->remove(files->user, names);
+    char path[sizeof spool->parts[0].path + 8];
+    if (spool->has_names) files->close(files->user, spool->names.file);
+    if (spool->has_names && is_removed)
+        files->remove(files->user, path_beside(spool, "names", path));
+    if (spool->has_rings) files->close(files->user, spool->rings);
+    if (spool->has_rings && is_removed)
+        files->remove(files->user, path_beside(spool, "rings", path));
 }
 
 /* ---- the part of the run that is kept ----
@@ -814,8 +825,7 @@ static void trace_window_see(trace_window *window, const weft_job_event *event)
 #define CAPACITY (UINT32_C(1) << 15)
 #define RING_BYTES_MAX (UINT64_C(64) << 20)
 #define POOLS_MAX 64
-/* What a program that dies may lose of short frames: a write takes 3 us, as 40 events do. */
-#define FLUSH_NS 100000u
+#define SMALL_CAPACITY (UINT32_C(1) << 12) /* of guests; no ring that is not asked for is smaller */
 
 /* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
  * names.at[0] is none. */
@@ -825,7 +835,7 @@ struct weft__trace_file {
     const trace_format *format;
     const weft__os_files *files;
     char path[TRACE_PATH_MAX + 32];
-    uint32_t capacity; /* of the owner's ring; none is larger */
+    size_t waiting; /* bytes of records that may stay in memory */
     uint64_t begin_ns, boot_ns;
     WEFT__LIST(char *) names; /* copied when their first event was drained */
     weft__table numbers;      /* of names */
@@ -967,7 +977,8 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     file->files = file->out.files = weft__os_files_of(desc->os);
     const char *mistake = trace_window_init(&file->window);
     if (mistake != NULL) weft__log(desc->log, WEFT_LOG_WARNING, "%s: it is not used", mistake);
-    file->capacity = weft__trace_capacity(desc->ring_of(desc->user, 0));
+    const uint32_t least = desc->capacity < SMALL_CAPACITY ? desc->capacity : SMALL_CAPACITY;
+    file->waiting = sizeof(trace_record) * (least / 4);
     weft__lock_init(&file->lock, desc->os);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (WEFT__LIST_REACH(desc->memory, WEFT__MEMORY_JOBS, &file->names, 1)) {
@@ -979,13 +990,30 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     }
     file->begin_ns = desc->os->clock_ns(desc->os->user);
     file->boot_ns = boot_time_ns();
-    trace_out_format(&file->spool.names,
-                     "weft-names 1 workers %u process %u begin %llu last %llu\n",
-                     desc->worker_count, weft__os_process(), (unsigned long long)file->begin_ns,
-                     (unsigned long long)file->window.last_ns);
+    trace_out_format(
+        &file->spool.names,
+        "weft-names 2 workers %u process %u begin %llu last %llu first %llu end %llu "
+        "ring %zu\n",
+        desc->worker_count, weft__os_process(), (unsigned long long)file->begin_ns,
+        (unsigned long long)file->window.last_ns, (unsigned long long)file->window.first_frame,
+        (unsigned long long)file->window.last_frame, weft__trace_bytes(desc->capacity));
     trace_out_flush(&file->spool.names);
     *out = file;
     return WEFT_OK;
+}
+
+weft_result weft__trace_file_ring(weft__trace_file *file, uint32_t row, weft__memory *memory,
+                                  uint32_t capacity, weft__trace_ring *ring)
+{
+    void *mapped;
+    if (file != NULL && file->spool.has_rings &&
+        file->files->map_shared(file->files->user, file->spool.rings,
+                                (uint64_t)row * weft__trace_bytes(file->desc.capacity),
+                                weft__trace_bytes(capacity), &mapped) == WEFT_OK) {
+        weft__trace_init_mapped(ring, mapped, capacity);
+        return WEFT_OK;
+    }
+    return weft__trace_init(ring, memory, capacity);
 }
 
 /* ---- draining */
@@ -996,11 +1024,14 @@ static void drain_ring(weft__trace_file *file, uint32_t row)
     weft__trace_ring *ring = file->desc.ring_of(file->desc.user, row);
     if (ring == NULL) return;
     /* At most what the ring holds: a worker that writes as fast as we read must not keep us. */
-    for (uint32_t i = 0; i < file->capacity && weft__trace_read(ring, &event); i++) {
+    for (uint32_t i = 0; i < file->desc.capacity && weft__trace_read(ring, &event); i++) {
+        uint32_t none = 0, *number = weft__trace_name(ring, &event);
+        if (number == NULL) number = &none;
         trace_window_see(&file->window, &event);
         if (!trace_window_has(&file->window, event.time_ns)) continue;
+        if (*number == 0) *number = intern(file, event.name);
         trace_record record = {.time_ns = event.time_ns,
-                               .name = intern(file, event.name),
+                               .name = *number,
                                .value = event.value,
                                .kind = event.kind,
                                .worker = event.worker};
@@ -1015,10 +1046,7 @@ void weft__trace_file_drain(weft__trace_file *file)
     drain_ring(file, 0);
     for (uint32_t i = file->desc.worker_count; i < file->desc.row_limit; i++) drain_ring(file, i);
     for (uint32_t i = 1; i < file->desc.worker_count; i++) drain_ring(file, i);
-    if (file->spool.newest_ns - file->spool.flushed_ns >= FLUSH_NS) { /* the program may die */
-        trace_out_flush(&file->spool.out);
-        file->spool.flushed_ns = file->spool.newest_ns;
-    }
+    if (file->spool.out.used > file->waiting) trace_out_flush(&file->spool.out);
     weft__lock_unlock(&file->lock);
 }
 

@@ -5,9 +5,9 @@
  * frame and whenever its own is half full, the owner also when the pool is destroyed; they are
  * appended as records to a spool (FILE.raw); names are copied then, so that they may go away
  * with their system (FILE.names.raw). Only destroying the pool turns the spool into FILE: a running
- * program pays 24 bytes per event. A program that dies leaves the spool but for its last frame,
- * or the last 0.1 ms of shorter frames. Two pools that write at the same time get FILE and
- * FILE with -2 before the ending.
+ * program pays 24 bytes per event. The rings lie in a shared mapping (FILE.rings.raw): a program
+ * that dies in whatever way loses the events that it was writing, one per thread. Two pools that
+ * write at the same time get FILE and FILE with -2 before the ending.
  *
  * A row is what a viewer shows as a thread: workers by their index, behind them guests.
  *
@@ -40,11 +40,16 @@ typedef struct weft__trace_file_desc {
     void *user;
     uint32_t worker_count;
     uint32_t row_limit; /* rows that there can be, >= worker_count */
+    uint32_t capacity;  /* of the largest ring; a power of two */
 } weft__trace_file_desc;
 
 /* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */
 weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_problem *problem,
                                   weft__trace_file **out);
+/* Makes the ring of a row, of at most desc.capacity events; in memory where the file has no room.
+ * `file` may be NULL. OUT_OF_MEMORY. Who has the row. */
+weft_result weft__trace_file_ring(weft__trace_file *file, uint32_t row, weft__memory *memory,
+                                  uint32_t capacity, weft__trace_ring *ring);
 /* Takes what the rings hold. Owner, or a guest: one at a time by the file's lock. */
 void weft__trace_file_drain(weft__trace_file *file);
 /* The owner, or a guest, wrote an event to its ring: drains when that is half full. */
