@@ -182,24 +182,37 @@ def check_complete(label, events, lost, workers, frames, stepper="worker 0 (owne
 
 
 def check_deaths(at):
-    """What a program leaves that does not destroy its world: all frames before the one in which it died."""
+    """What a program leaves that does not destroy its world: all that it did, up to the moment."""
     died = {f"{name}_OPTIONS": os.environ.get(f"{name}_OPTIONS", "") + ":detect_leaks=0:handle_segv=0" # as without a sanitizer
             for name in ("ASAN", "TSAN", "UBSAN")}
+    def left(end, code, frames, workers="2", stepper=(), capacity="0", **variables):
+        run(workers, capacity, str(frames), at("died.pftrace"), *stepper, code=code, environment={**died, "TRACE_ENDS": end, **variables})
+        return read(at("died.pftrace.raw"))[0]
     for end, code in (("return", 0), ("exit", 0), ("_exit", 0), ("abort", -6), ("segv", -11), ("kill", -9), ("int", -2)):
-        for last in ("", "100"):
-            run("2", "0", "50", at("died.pftrace"), code=code,
-                environment={**died, "TRACE_ENDS": end, "WEFT_TRACE_LAST": last})
-            events, _ = read(at("died.pftrace.raw"))
+        for workers, frames, last in (("2", 30, ""), ("1", 30, "100"), ("2", 1, "")):
+            events = left(end, code, frames, workers, WEFT_TRACE_LAST=last)
             spans = check_rows(end, events)
-            frames = 50 if code == 0 else 49
-            check(frames_of(events)[:frames] == list(range(1, frames + 1)), f"{end}: frames {frames_of(events)}")
-            for name in SYSTEMS:
+            check(frames_of(events) == list(range(1, frames + 1)), f"{end}: frames {frames_of(events)}")
+            for name in SYSTEMS | {"zone"}:
                 check(spans.get(name, 0) >= frames, f"{end}: {spans.get(name, 0)} spans of {name}")
-            check_shares(end, events)
+            check(not {"?", "span", "mark", "counter"} & {name for _, _, _, name, _ in events}, f"{end}: events without a name")
+            check_shares(end, [e for e in events if e[2] < max(e[2] for e in events if e[3] == "frame")] if frames > 1 else events)
             convert(at("died.pftrace.raw"), at("died.json"))
             with open(at("died.json")) as f:
                 told = {e["name"] for e in json.load(f)["traceEvents"] if e["ph"] == "X"}
             check(SYSTEMS <= told, f"{end}: {told}")
+    plots = [v for _, k, _, n, v in left("kill", -9, 300, capacity="4096") if k == "C" and n == "plot"]  # rings that went round
+    check(plots == [7] * 300, f"kill: {len(plots)} points of a plot")
+    events = left("kill", -9, 40, stepper=("lo",))
+    check(frames_of(events) == list(range(1, 41)), f"guest: frames {frames_of(events)}")
+    for window, frames in (("30-", range(30, 51)), ("10-20", range(10, 21)), ("50", [50]), ("60", [])):
+        events = left("kill", -9, 50, WEFT_TRACE_FRAMES=window)
+        check(frames_of(events) == list(frames) and bool(events) == bool(frames), f"{window}: frames {frames_of(events)}")
+    events = left("kill", -9, 600, WEFT_TRACE_MB="1")
+    check(frames_of(events)[-1:] == [600] and 1 < frames_of(events)[0] and frames_of(events) == sorted(set(frames_of(events))), "kill, 1 MB")
+    events = left("forked", -9, 3)
+    seen = [name for _, _, _, name, _ in events]
+    check("of the parent" in seen and "of the child" not in seen, "what a forked child records is in the parent's trace")
     run("2", "0", "50", at("died.pftrace")) # one that ends well leaves nothing of it
     check(not glob.glob(at("died.pftrace.*")), f"left: {glob.glob(at('died.pftrace.*'))}")
 

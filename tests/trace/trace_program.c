@@ -4,7 +4,7 @@
  * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
  * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill,
- * int. TRACE_SLOW: microseconds that each index of the system "indices" takes.
+ * int. "forked": a child records zones and ends, and then its parent is killed. TRACE_SLOW: microseconds that each index of the system "indices" takes.
  * TRACE_TURNS: so many more systems that are fused, "turn 0", "turn 1", ...
  */
 #include <weft/weft.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,15 @@ static void spawn(weft_slice *slice, void *user)
     if (is_last_frame && ends_by("segv")) raise(SIGSEGV);
     if (is_last_frame && ends_by("kill")) raise(SIGKILL);
     if (is_last_frame && ends_by("int")) raise(SIGINT);
+    if (is_last_frame && ends_by("forked")) {
+        if (fork() == 0) {
+            for (int i = 0; i < 1000; i++) weft_plot("of the child", 1);
+            _exit(0);
+        }
+        wait(NULL);
+        weft_plot("of the parent", 1);
+        raise(SIGKILL);
+    }
     weft_recorder_create_entity(weft_slice_recorder(slice), *archetype);
 }
 
@@ -87,7 +97,6 @@ static void *step_here(void *argument)
     if (self->thread != NULL) pthread_setname_np(pthread_self(), self->thread);
     for (int i = 0; i < self->frames && self->result == WEFT_OK; i++) {
         is_last_frame = i == self->frames - 1;
-        if (ends[0] != '\0') usleep(200); /* what lies 0.1 ms back is surely there */
         self->result = weft_world_step(self->world, 0.1f);
     }
     return NULL;

@@ -624,6 +624,7 @@ static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *fi
     spool->last_ns = last_ns;
     snprintf(spool->parts[0].path, sizeof spool->parts[0].path, "%s.raw", path);
     snprintf(spool->parts[1].path, sizeof spool->parts[1].path, "%s.old.raw", path);
+    files->remove(files->user, spool->parts[1].path); /* of a run that died */
     errno = 0;
     weft_result result = files->open_write(files->user, spool->parts[0].path, &spool->out.file);
     spool->is_open = result == WEFT_OK;
