@@ -10,11 +10,11 @@
 #define LANES 8
 #define STRIPE_BYTES ((size_t)LANES * 8)
 #define KEY_OF_LANE(lane) (HASH_K1 * (uint64_t)(2 * (lane) + 1))
-#define KEY_STEP HASH_K0
+#define KEY_STEP HASH_K0 /* from stripe to stripe */
 
 /* The accumulators of one run; on the caller's stack. */
 typedef struct lanes {
-    uint64_t sum[LANES], key[LANES];
+    _Alignas(32) uint64_t sum[LANES];
 } lanes;
 
 static uint64_t lanes_fold(const lanes *state, uint64_t seed, const unsigned char *tail,
@@ -25,14 +25,13 @@ static uint64_t lanes_fold(const lanes *state, uint64_t seed, const unsigned cha
     return hash_bytes(hash, tail, bytes % STRIPE_BYTES);
 }
 
-static void stripes_plain(lanes *state, const unsigned char *from, size_t count)
+static void stripes_plain(lanes *state, const unsigned char *from, uint64_t at, size_t count)
 {
-    for (; count != 0; count--, from += STRIPE_BYTES) {
+    for (; count != 0; count--, at++, from += STRIPE_BYTES) {
         for (int i = 0; i < LANES; i++) {
             uint64_t word;
             memcpy(&word, from + 8 * i, 8);
-            uint64_t mixed = word ^ state->key[i];
-            state->key[i] += KEY_STEP;
+            uint64_t mixed = word ^ (KEY_OF_LANE(i) + at * KEY_STEP);
             state->sum[i] += (mixed & UINT32_MAX) * (mixed >> 32);
             state->sum[i ^ 1] += word;
         }
@@ -41,13 +40,18 @@ static void stripes_plain(lanes *state, const unsigned char *from, size_t count)
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) static void stripes_avx2(lanes *state, unsigned char *to,
-                                                         const unsigned char *from, size_t count)
+__attribute__((target("avx2"))) static void
+stripes_avx2(lanes *state, unsigned char *to, const unsigned char *from, uint64_t at, size_t count)
 {
+    static const uint64_t first[LANES] = {KEY_OF_LANE(0), KEY_OF_LANE(1), KEY_OF_LANE(2),
+                                          KEY_OF_LANE(3), KEY_OF_LANE(4), KEY_OF_LANE(5),
+                                          KEY_OF_LANE(6), KEY_OF_LANE(7)};
     __m256i sum[2], key[2];
     const __m256i step = _mm256_set1_epi64x((long long)KEY_STEP);
     memcpy(sum, state->sum, sizeof sum);
-    memcpy(key, state->key, sizeof key);
+    memcpy(key, first, sizeof key);
+    for (int i = 0; i < 2; i++)
+        key[i] = _mm256_add_epi64(key[i], _mm256_set1_epi64x((long long)(at * KEY_STEP)));
     for (; count != 0; count--, from += STRIPE_BYTES) {
         for (int i = 0; i < 2; i++) {
             __m256i word = _mm256_loadu_si256((const void *)(from + 32 * i));
@@ -65,17 +69,18 @@ __attribute__((target("avx2"))) static void stripes_avx2(lanes *state, unsigned 
 
 #endif
 
-/* The stripes of `from`, copied to `to` on the way unless it is NULL. */
-static void stripes(lanes *state, unsigned char *to, const unsigned char *from, size_t count)
+/* The stripes of `from`, numbered from `at` on, copied to `to` on the way unless it is NULL. */
+static void stripes(lanes *state, unsigned char *to, const unsigned char *from, uint64_t at,
+                    size_t count)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        stripes_avx2(state, to, from, count);
+        stripes_avx2(state, to, from, at, count);
         return;
     }
 #endif
     if (to != NULL) memcpy(to, from, count * STRIPE_BYTES);
-    stripes_plain(state, from, count);
+    stripes_plain(state, from, at, count);
 }
 
 uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t bytes)
@@ -85,11 +90,8 @@ uint64_t weft__hash_lanes_copy(uint64_t seed, void *to, const void *from, size_t
     if (to != NULL && bytes != done) memcpy((char *)to + done, tail, bytes - done);
     if (done == 0) return hash_bytes(seed, from, bytes);
     lanes state;
-    for (int i = 0; i < LANES; i++) {
-        state.sum[i] = seed ^ KEY_OF_LANE(i + LANES);
-        state.key[i] = KEY_OF_LANE(i);
-    }
-    stripes(&state, to, from, bytes / STRIPE_BYTES);
+    for (int i = 0; i < LANES; i++) state.sum[i] = seed ^ KEY_OF_LANE(i + LANES);
+    stripes(&state, to, from, 0, bytes / STRIPE_BYTES);
     return lanes_fold(&state, seed, tail, bytes);
 }
 
@@ -98,12 +100,10 @@ uint64_t weft__hash_lanes_sum(uint64_t at, const void *data, size_t bytes)
     const size_t whole = bytes / STRIPE_BYTES;
     unsigned char last[STRIPE_BYTES] = {0};
     lanes state = {0};
-    for (int i = 0; i < LANES; i++) state.key[i] = KEY_OF_LANE(i) + at * KEY_STEP;
-    stripes(&state, NULL, data, whole);
+    stripes(&state, NULL, data, at, whole);
     if (bytes % STRIPE_BYTES != 0) {
         memcpy(last, (const char *)data + whole * STRIPE_BYTES, bytes % STRIPE_BYTES);
-        for (int i = 0; i < LANES; i++) state.key[i] = KEY_OF_LANE(i) + (at + whole) * KEY_STEP;
-        stripes_plain(&state, last, 1);
+        stripes(&state, NULL, last, at + whole, 1);
     }
     uint64_t sum = 0;
     for (int i = 0; i < LANES; i++) sum += state.sum[i] * KEY_OF_LANE(i + LANES);

@@ -250,7 +250,6 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
                                         .name_of = weft__trace_name_of,
                                         .user = pool,
                                         .worker_count = pool->worker_count,
-                                        .row_limit = weft__trace_row_limit(pool),
                                         .capacity = desc->trace_capacity};
     weft_result result = weft__trace_file_open(&file, &problem, &pool->trace_file);
     if (result == WEFT_OK) return WEFT_OK;

@@ -10,7 +10,7 @@
 static weft_job_context *context_of(weft_job_pool *pool, uint32_t row)
 {
     if (row < pool->worker_count) return &pool->workers[row];
-    if (row >= weft__trace_row_limit(pool)) return NULL;
+    if (row >= pool->worker_count + WEFT__GUESTS_MAX) return NULL;
     return weft__guest_at(pool, row - pool->worker_count);
 }
 

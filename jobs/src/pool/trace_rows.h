@@ -12,11 +12,6 @@ static inline uint32_t weft__trace_row_of(const weft_job_context *context)
     return context->pool->worker_count + context->guest - 1;
 }
 
-static inline uint32_t weft__trace_row_limit(const weft_job_pool *pool)
-{
-    return pool->worker_count + WEFT__GUESTS_MAX;
-}
-
 /* The three are called with a pool, as weft__trace_file_desc asks. NULL: such a row has not been
  * used. Any thread. */
 weft__trace_ring *weft__trace_ring_of(void *pool, uint32_t row);

@@ -21,6 +21,7 @@ typedef struct weft__trace_ring {
     struct weft__trace_buffer *buffer; /* constant; NULL: tracing is off */
     struct weft__trace_names *names;   /* constant; NULL: events have pointers, in no file */
     weft_a64 x_dropped;
+    uint64_t last_ns;   /* worker only: of its last event, which shares have, too */
     uint32_t undrained; /* worker only: events since it emptied the rings (trace_file.h) */
 } weft__trace_ring;
 

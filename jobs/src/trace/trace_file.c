@@ -826,7 +826,6 @@ static void trace_window_see(trace_window *window, const weft_job_event *event)
 #define CAPACITY (UINT32_C(1) << 15)
 #define RING_BYTES_MAX (UINT64_C(64) << 20)
 #define POOLS_MAX 64
-#define SMALL_CAPACITY (UINT32_C(1) << 12) /* of guests; no ring that is not asked for is smaller */
 
 /* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
  * names.at[0] is none. */
@@ -836,7 +835,8 @@ struct weft__trace_file {
     const trace_format *format;
     const weft__os_files *files;
     char path[TRACE_PATH_MAX + 32];
-    size_t waiting; /* bytes of records that may stay in memory */
+    size_t waiting;   /* bytes of records that may stay in memory; by the lock, as the next */
+    uint32_t row_end; /* behind the last row that was used */
     uint64_t begin_ns, boot_ns;
     WEFT__LIST(char *) names; /* copied when their first event was drained */
     weft__table numbers;      /* of names */
@@ -978,8 +978,7 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     file->files = file->out.files = weft__os_files_of(desc->os);
     const char *mistake = trace_window_init(&file->window);
     if (mistake != NULL) weft__log(desc->log, WEFT_LOG_WARNING, "%s: it is not used", mistake);
-    const uint32_t least = desc->capacity < SMALL_CAPACITY ? desc->capacity : SMALL_CAPACITY;
-    file->waiting = sizeof(trace_record) * (least / 4);
+    file->waiting = sizeof file->out.bytes;
     weft__lock_init(&file->lock, desc->os);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (WEFT__LIST_REACH(desc->memory, WEFT__MEMORY_JOBS, &file->names, 1)) {
@@ -1007,6 +1006,13 @@ weft_result weft__trace_file_ring(weft__trace_file *file, uint32_t row, weft__me
                                   uint32_t capacity, weft__trace_ring *ring)
 {
     void *mapped;
+    if (file != NULL) {
+        const size_t waiting = sizeof(trace_record) * (capacity / 4);
+        weft__lock_lock(&file->lock);
+        if (file->waiting > waiting) file->waiting = waiting;
+        if (file->row_end <= row) file->row_end = row + 1;
+        weft__lock_unlock(&file->lock);
+    }
     if (file != NULL && file->spool.has_rings &&
         file->files->map_shared(file->files->user, file->spool.rings,
                                 (uint64_t)row * weft__trace_bytes(file->desc.capacity),
@@ -1045,7 +1051,7 @@ void weft__trace_file_drain(weft__trace_file *file)
     weft__lock_lock(&file->lock);
     /* first who steps worlds: its spans of frames are the window (trace_file.h) */
     drain_ring(file, 0);
-    for (uint32_t i = file->desc.worker_count; i < file->desc.row_limit; i++) drain_ring(file, i);
+    for (uint32_t i = file->desc.worker_count; i < file->row_end; i++) drain_ring(file, i);
     for (uint32_t i = 1; i < file->desc.worker_count; i++) drain_ring(file, i);
     if (file->spool.out.used > file->waiting) trace_out_flush(&file->spool.out);
     weft__lock_unlock(&file->lock);
@@ -1077,7 +1083,7 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
 static uint64_t lost_of(const weft__trace_file *file)
 {
     uint64_t lost = 0;
-    for (uint32_t i = 0; i < file->desc.row_limit; i++) {
+    for (uint32_t i = 0; i < file->row_end; i++) {
         weft__trace_ring *ring = file->desc.ring_of(file->desc.user, i);
         if (ring != NULL) lost += at_load_rlx(&ring->x_dropped); /* relaxed: all have ended */
     }
@@ -1116,10 +1122,7 @@ static weft_result write_events(weft__trace_file *file, const trace_info *info, 
 static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    /* Rows that were used, and those before them. */
-    uint32_t rows = file->desc.row_limit;
-    while (rows > file->desc.worker_count && file->desc.ring_of(file->desc.user, rows - 1) == NULL)
-        rows--;
+    const uint32_t rows = file->row_end;
     const trace_info info = {.names = file->names.at,
                              .name_count = file->names.count,
                              .worker_count = file->desc.worker_count,

@@ -39,8 +39,7 @@ typedef struct weft__trace_file_desc {
     void (*name_of)(void *user, uint32_t row, char name[WEFT__TRACE_ROW_NAME]); /* at the end */
     void *user;
     uint32_t worker_count;
-    uint32_t row_limit; /* rows that there can be, >= worker_count */
-    uint32_t capacity;  /* of the largest ring; a power of two */
+    uint32_t capacity; /* of the largest ring; a power of two */
 } weft__trace_file_desc;
 
 /* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */

@@ -70,6 +70,10 @@ static void hash_slice(weft__worker *worker, const weft__system *system, const w
 {
     weft__scheduler *scheduler = worker->scheduler;
     const bool is_timed = scheduler->is_timed || scheduler->is_traced;
+    if (!is_timed && !scheduler->is_counted) {
+        weft__hash_log_take(scheduler, worker->index, system, slice);
+        return;
+    }
     const char *name = weft__work_name(WEFT__WORK_HASHING);
     weft_job_context *job = weft__host_worker(scheduler->world, worker->index);
     const uint64_t begin = is_timed ? weft__scheduler_now(scheduler) : 0;

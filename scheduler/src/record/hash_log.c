@@ -62,7 +62,7 @@ typedef struct log_known {
  * worker of all its slices writes, or the owner what was reached. */
 typedef struct log_chunk {
     uint64_t serial;
-    uint64_t handles;
+    uint64_t handles, weight;
     uint32_t looked;          /* world version when they were hashed */
     WEFT__LIST(log_known) at; /* [type position] */
 } log_chunk;
@@ -124,9 +124,10 @@ typedef struct log_name {
 static log_name plain(const char *name)
 {
     log_name copy;
-    snprintf(copy.text, sizeof copy.text, "%s", name);
-    for (char *c = copy.text; *c; c++)
-        if ((unsigned char)*c < ' ') *c = ' ';
+    size_t i = 0;
+    for (; i < sizeof copy.text - 1 && name[i] != '\0'; i++)
+        copy.text[i] = (unsigned char)name[i] < ' ' ? ' ' : name[i];
+    copy.text[i] = '\0';
     return copy;
 }
 
@@ -252,13 +253,18 @@ static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
 
 /* ---- hashes by chunk ---- */
 
-/* What is known of a type; NULL: no room was made. */
-static log_known *known_of(struct weft__hash_log *log, const weft__chunk *chunk, uint32_t number)
+/* What is known of a chunk; NULL: no room was made. */
+static const log_chunk *chunk_of(const struct weft__hash_log *log, const weft__chunk *chunk)
 {
     if (chunk->id >= log->chunks.count) return NULL;
     const log_chunk *known = &log->chunks.at[chunk->id];
-    return known->serial == chunk->serial && number < known->at.count ? &known->at.at[number]
-                                                                      : NULL;
+    return known->serial == chunk->serial ? known : NULL;
+}
+
+/* Of a type in it. */
+static log_known *known_of(const log_chunk *known, uint32_t number)
+{
+    return known != NULL && number < known->at.count ? &known->at.at[number] : NULL;
 }
 
 /* The versions that a sum of all rows is made of; 0: it will not be known. */
@@ -285,7 +291,7 @@ static uint64_t versions_of(const struct weft__hash_log *log, const weft_world *
 static uint64_t known_sum(struct weft__hash_log *log, const weft_world *world,
                           const weft__chunk *chunk, uint32_t position)
 {
-    log_known *known = known_of(log, chunk, position);
+    log_known *known = known_of(chunk_of(log, chunk), position);
     const uint64_t versions = versions_of(log, world, chunk, position);
     if (known != NULL && versions != 0 && known->versions == versions) return known->hash;
     const uint64_t sum = weft__rows_sum(world, chunk, position, 0, chunk->count);
@@ -293,11 +299,20 @@ static uint64_t known_sum(struct weft__hash_log *log, const weft_world *world,
     return sum;
 }
 
-/* What the sum of a chunk counts in that of a component: by its first handle. */
-static uint64_t weight_of(const weft_world *world, const weft__chunk *chunk)
+static uint64_t weight_by_first(const weft_world *world, const weft__chunk *chunk)
 {
     const weft_entity first = weft__entity_plain(world, weft__chunk_entities(chunk)[0]);
     return hash_word(HASH_K0, (uint64_t)first.version << 32 | first.index) | 1;
+}
+
+/* What the sum of a chunk counts in that of a component: by its first handle. */
+static uint64_t weight_of(const weft_world *world, const struct weft__hash_log *log,
+                          const weft__chunk *chunk)
+{
+    const log_chunk *known = chunk_of(log, chunk);
+    if (known == NULL) return weight_by_first(world, chunk);
+    WEFT_ASSERT(chunk->count == 0 || known->weight == weight_by_first(world, chunk));
+    return known->weight;
 }
 
 /* ---- rows by keys ---- */
@@ -404,6 +419,7 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
     if (is_keyed && gids_of(log, chunk) == NULL) return;
     const uint32_t begin = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
     const uint32_t end = begin + slice->count;
+    const uint64_t weight = weight_of(world, log, chunk);
     for (uint32_t i = log->firsts.at[system->position]; i < log->firsts.at[system->position + 1];
          i++) {
         const log_what *what = &log->whats.at[i];
@@ -413,8 +429,8 @@ void weft__hash_log_take(weft__scheduler *scheduler, uint32_t number, const weft
         take_values(scheduler, worker, slice, position, i);
         if (is_keyed) continue;
         const uint64_t sum = weft__rows_sum(world, chunk, position, begin, end);
-        worker->sums.at[i].hash += sum * weight_of(world, chunk);
-        log_known *known = known_of(log, chunk, position);
+        worker->sums.at[i].hash += sum * weight;
+        log_known *known = known_of(chunk_of(log, chunk), position);
         if (known == NULL || begin != 0 || end != chunk->count) continue;
         *known = (log_known){sum, versions_of(log, world, chunk, position)};
         if (what->is_reached || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) known->versions = 0;
@@ -557,8 +573,9 @@ static void put_reached(const weft_world *world, struct weft__hash_log *log, log
             const weft__chunk *chunk = archetype->chunks[c];
             if (is_keyed && gids_of(log, chunk) == NULL) continue;
             sum.rows += archetype->types[position].chunk_offset != WEFT__NONE ? 1 : chunk->count;
-            sum.hash += is_keyed ? keyed_sum(log, world, chunk, position, 0, chunk->count)
-                                 : known_sum(log, world, chunk, position) * weight_of(world, chunk);
+            sum.hash += is_keyed
+                            ? keyed_sum(log, world, chunk, position, 0, chunk->count)
+                            : known_sum(log, world, chunk, position) * weight_of(world, log, chunk);
         }
     }
     put_sum(log, world, what, sum);
@@ -618,6 +635,7 @@ static uint64_t look_at(const weft__scheduler *scheduler, struct weft__hash_log 
     WEFT_ASSERT(!is_old || known->handles == handles); /* order versions tell */
     if (known == NULL) return handles;
     known->looked = weft__front(scheduler->world)->version;
+    known->weight = weight_by_first(scheduler->world, chunk);
     if (is_known && known->handles == handles && known->at.count == types) return handles;
     known->at.count = 0;
     known->serial = chunk->serial;
