@@ -24,6 +24,7 @@ typedef struct bed {
 } bed;
 
 static bed b;
+static bool adds_worker; /* another bug */
 
 static void take_on(weft_slice *slice, void *user)
 {
@@ -33,6 +34,7 @@ static void take_on(weft_slice *slice, void *user)
         if (b.carries) values[i] += b.carried[slice->worker];
         if (b.carries) b.carried[slice->worker] = values[i] * 31 + 7;
         values[i] = values[i] * 5 + weft_slice_entities(slice)[i].index;
+        if (adds_worker) values[i] += slice->worker;
     }
 }
 
@@ -111,6 +113,17 @@ PLAIN_TEST(drawn_orders_show_what_a_system_carries_from_slice_to_slice)
     CHECK_U64(run("draw:1", WORKERS, false, WEFT_OK), run(NULL, WORKERS, false, WEFT_OK));
 }
 
+/* What is carried from slice to slice stays with its worker; what depends on the number does not. */
+PLAIN_TEST(rotated_workers_run_the_same_order)
+{
+    CHECK_U64(run("draw:5,workers:rotate", WORKERS, true, WEFT_OK),
+              run("draw:5", WORKERS, true, WEFT_OK));
+    adds_worker = true;
+    CHECK(run("draw:5,workers:rotate", WORKERS, false, WEFT_OK) !=
+          run("draw:5", WORKERS, false, WEFT_OK));
+    adds_worker = false;
+}
+
 PLAIN_TEST(what_workers_did_is_run_again_with_the_same_hash)
 {
     for (uint32_t workers = 1; workers <= WORKERS; workers++) {
@@ -180,7 +193,8 @@ PLAIN_TEST(an_order_begins_between_any_two_steps)
 PLAIN_TEST(orders_that_are_none_are_refused)
 {
     static const char *const wrong[] = {"",        "draw",    "draw:",  "draw:x",
-                                        "draw:1 ", "record:", "record", "shuffle:1"};
+                                        "draw:1 ", "record:", "record", "shuffle:1",
+                                        "draw:1,", "draw:,workers:rotate", "draw:1,workers:swap"};
     bed_open(WORKERS, false);
     CHECK_RESULT(weft_order_begin(NULL, "draw:1"), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_order_begin(b.world, NULL), WEFT_INVALID_ARGUMENT);
@@ -188,6 +202,10 @@ PLAIN_TEST(orders_that_are_none_are_refused)
     CHECK_OK(weft_order_end(b.world)); /* there is none */
     for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CHECK_RESULT(weft_order_begin(b.world, wrong[i]), WEFT_INVALID_ARGUMENT);
+    CHECK_OK(weft_world_destroy(b.world));
+    bed_open(1, false);
+    CHECK_RESULT(weft_order_begin(b.world, "draw:1,workers:rotate"), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(b.world)->text, "two workers") != NULL);
     CHECK_RESULT(weft_order_begin(b.world, "replay:no.order"), WEFT_NOT_FOUND);
     CHECK(strstr(weft_world_error(b.world)->text, "no.order") != NULL);
     CHECK_OK(weft_order_begin(b.world, "record:no/such/folder.order"));

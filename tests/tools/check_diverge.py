@@ -25,18 +25,26 @@ PLACES = [
     ("world-before", ["before step 3", "written by the host"], ["resource Total"], []),
     ("world-lost", ["no difference in 1 world, then only the run of"], [], []),
 ]
+# what two runs show of a host's fault: place, the second run, what must be said
+FAULTS = [
+    ("worker", {"WEFT_ORDER": "draw:7,workers:rotate"}, ["step 1", "system 'count'", "Number"]),
+    ("address", {"WEFT_ORDER": "draw:7", "WEFT_ADDRESSES": "mirrored"}, ["step 1", "system 'count'", "Number"]),
+    ("address", {"WEFT_ORDER": "draw:7", "WEFT_ADDRESSES": "turned"}, []),
+    ("innocent", {"WEFT_ORDER": "draw:7,workers:rotate", "WEFT_ADDRESSES": "mirrored"}, []),
+]
 failed = 0
 
 
-def run(place, other, log, rows):
+def run(place, other, log, rows, **more):
     for name in os.listdir(os.path.dirname(log)):
         if name.startswith(os.path.basename(log)):
             os.remove(os.path.join(os.path.dirname(log), name))
-    env = dict(os.environ, WEFT_STATE_LOG=log)
+    env = dict(os.environ, WEFT_STATE_LOG=log, **more)
     env.pop("WEFT_STATE_LOG_ROWS", None)
     if rows:
         env["WEFT_STATE_LOG_ROWS"] = rows
-    subprocess.run([program, place, str(other)], check=True, env=env)
+    done = subprocess.run([program, place, str(other)], check=True, env=env, capture_output=True, text=True)
+    assert ("WEFT_ADDRESSES=turned is not used" in done.stderr) == (more.get("WEFT_ADDRESSES") == "turned"), done.stderr
 
 
 def expect(status, logs, said, unsaid):
@@ -56,6 +64,11 @@ with tempfile.TemporaryDirectory() as folder:
             run(place, 0, a, rows)
             run(place, 1, b, rows)
             expect(1, [a, b], said + (more if rows else []), unsaid)
+    for place, second, said in FAULTS:
+        for rows in ("", "1-3"):
+            run(place, 0, a, rows, WEFT_ORDER="draw:7")
+            run(place, 0, b, rows, **second)
+            expect(1 if said else 0, [a, b], said + (["entity "] if rows and said else []), ["spawn", "mark", "heat"])
     for rows in ("", "2"):
         run("world", 0, a, "")
         run("world", 0, b, rows)

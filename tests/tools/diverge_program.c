@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* diverge_program.c: a program whose two runs differ in one place that the caller names, for
- * check_diverge.py: diverge_program PLACE IS_OTHER. All that is around the place is innocent. */
+ * check_diverge.py: diverge_program PLACE IS_OTHER. All that is around the place is innocent. The
+ * places "worker" and "address" are faults of both runs, which WEFT_ORDER and WEFT_ADDRESSES show.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +35,21 @@ static uint32_t extra(const char *name)
     return strcmp(place, name) == 0 ? other : 0;
 }
 
+/* Whether rows lie behind those of `first`. */
+static uint32_t is_behind(const void *rows, const weft_world *world)
+{
+    return (uintptr_t)rows > (uintptr_t)weft_entity_read(world, first, number);
+}
+
 /* Innocent: writes its rows alike. */
 static void count(weft_slice *s, void *user)
 {
     (void)user;
     Number *n = WEFT_WRITE_COLUMN(s, 0, Number);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) n[i].value += 1 + extra("rows");
+    for (uint32_t i = 0; i < weft_slice_count(s) && strcmp(place, "worker") == 0; i++)
+        n[i].value += s->worker;
+    if (strcmp(place, "address") == 0) n[0].value += is_behind(n, weft_slice_world(s));
 }
 
 static void settle(weft_slice *s, void *user)
@@ -114,6 +125,11 @@ static weft_world *make(void)
     weft_entity_create_many(world, WEFT_ARCHETYPE(world, number, zone), 300, made);
     weft_entity_create(world, shots);
     first = made[0];
+    if (strcmp(place, "address") == 0) {
+        first = weft_entity_create(world, WEFT_ARCHETYPE(world, number));
+        weft_entity_create_many(world, WEFT_ARCHETYPE(world, number), 4999, NULL);
+        weft_entity_create_many(world, WEFT_ARCHETYPE(world, number, shot), 5000, NULL);
+    }
     for (int i = 0; i < 300; i += 50) weft_entity_add(world, made[i], rare);
     add(world, &(weft_system_desc){
                    .name = "count", .run = count, .over.rows.terms = {{number, WEFT_WRITE}}});

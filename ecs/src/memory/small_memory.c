@@ -103,7 +103,7 @@ static weft_result unit_open(weft__parts *parts, weft__units *units, uint32_t si
     weft__part_unit *unit = WEFT__NEW(units->memory, WEFT__MEMORY_METADATA, 1, *unit);
     if (unit == NULL) return WEFT_OUT_OF_MEMORY;
     weft__run run;
-    weft_result result = weft__units_allocate(units, 1, 0, &run);
+    weft_result result = weft__units_take(units, 1, 0, &run);
     if (result != WEFT_OK) {
         WEFT__FREE(units->memory, WEFT__MEMORY_METADATA, unit, 1);
         return result;
@@ -130,7 +130,8 @@ weft_result weft__parts_allocate(weft__parts *parts, weft__units *units, uint32_
     uint32_t part = bits_lowest(~unit->used);
     uint64_t bit = UINT64_C(1) << part;
     unit->used |= bit;
-    *out = (weft__run){.memory = unit->memory + part * weft__class_bytes(size_class),
+    const uint32_t place = units->is_mirrored ? parts_per_unit(size_class) - 1 - part : part;
+    *out = (weft__run){.memory = unit->memory + place * weft__class_bytes(size_class),
                        .first = unit->unit,
                        .is_zero = (unit->dirty & bit) == 0};
     unit->dirty |= bit;

@@ -80,6 +80,7 @@ void weft__units_init(weft__units *units, weft__memory *memory, const weft_os *o
     units->os = os;
     units->megachunk_limit = megachunk_limit;
     units->with_huge_pages = with_huge_pages;
+    units->is_mirrored = false;
     for (uint32_t i = 0; i < WEFT__SEGMENT_LIMIT; i++) at_init(&units->x_segments[i], NULL);
     at_init(&units->x_segment_end, 0);
     at_init(&units->x_reservations, 0);

@@ -53,6 +53,9 @@ typedef struct weft__units {
     const weft_os *os;
     uint32_t megachunk_limit; /* even */
     bool with_huge_pages;
+    bool is_mirrored; /* by the environment: unit 0 is at the end of its reservation, part 0 at the
+                         end of its unit, so that what the order of addresses decides shows; then
+                         runs are given back whole */
     /* shared atomic: see units.c */
     weft_aptr x_segments[WEFT__SEGMENT_LIMIT]; /* weft__units_segment *, NULL until needed */
     weft_a32 x_segment_end;                    /* one past the last segment made; only grows */
@@ -71,6 +74,17 @@ void weft__units_fini(weft__units *units);
 /* Takes exactly `count` contiguous units (1..WEFT__MEGACHUNK_UNITS), trying megachunk `home` first.
  * Threads: any. Errors: OUT_OF_MEMORY, LIMIT; nothing changed then. */
 weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out);
+/* The same, at the address that is_mirrored says. */
+static inline weft_result weft__units_take(weft__units *units, uint32_t count, uint32_t home,
+                                           weft__run *out)
+{
+    const weft_result result = weft__units_allocate(units, count, home, out);
+    if (result != WEFT_OK || !units->is_mirrored) return result;
+    const size_t all = 2 * WEFT__MEGACHUNK_UNITS, first = out->first % all;
+    char *base = (char *)out->memory - first * WEFT__UNIT_BYTES;
+    out->memory = base + (all - first - count) * WEFT__UNIT_BYTES;
+    return WEFT_OK;
+}
 /* Gives a run back, or part of one. Threads: any; the run must be owned by the caller. Errors
  * (nothing changed): INVALID_ARGUMENT for units that are not in use; a double free is told for
  * sure only when no other thread maps or unmaps that megachunk meanwhile. */

@@ -229,10 +229,12 @@ void weft__spares_forget_versions(weft_world *world)
 /* Memory for rows. Owner. Errors: OUT_OF_MEMORY, LIMIT; none is set. */
 static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
 {
-    if (weft__small_allocate(&world->small, &world->memory, size_class, run)) return WEFT_OK;
+    if (!world->units.is_mirrored &&
+        weft__small_allocate(&world->small, &world->memory, size_class, run))
+        return WEFT_OK;
     if (size_class < WEFT__UNIT_CLASS)
         return weft__parts_allocate(&world->parts, &world->units, size_class, run);
-    return weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS), 0, run);
+    return weft__units_take(&world->units, 1u << (size_class - WEFT__UNIT_CLASS), 0, run);
 }
 
 /* Gives the rows' memory back. Owner (parts), any thread (units). */

@@ -8,6 +8,7 @@
 #include "component_registry.h"
 #include "entity_tag.h"
 #include "guard.h"
+#include "log.h"
 #include "name_table.h"
 #include "query_cursor.h"
 #include "sized.h"
@@ -16,6 +17,7 @@
 #include "world_view.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft/type.h>
 
@@ -154,6 +156,11 @@ static weft_result storage_init(weft_world *world)
     weft__directory_init(&world->directory, &world->memory, os, desc);
     weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
                      !desc->without_huge_pages);
+    const char *addresses = secure_getenv("WEFT_ADDRESSES");
+    world->units.is_mirrored = addresses != NULL && strcmp(addresses, "mirrored") == 0;
+    if (addresses != NULL && addresses[0] != '\0' && !world->units.is_mirrored)
+        weft__log(&desc->log, WEFT_LOG_WARNING,
+                  "WEFT_ADDRESSES=%s is not used: say mirrored, or nothing", addresses);
     weft__shared_init(&world->shared, &world->memory);
     world->shared.world = world;
     weft__chunks_init(world);

@@ -5,7 +5,7 @@
  * something from slice to slice, a sum in the order of workers, an access that is not declared)
  * differs between two drawn orders, and one that differs is run again as often as it takes, on one
  * thread, also in a debugger. The environment asks as well:
- * WEFT_ORDER=draw:SEED|record:FILE|replay:FILE (docs/guide/determinism.md). */
+ * WEFT_ORDER=draw:SEED[,workers:rotate]|record:FILE|replay:FILE (docs/guide/determinism.md). */
 #ifndef WEFT_ORDER_H
 #define WEFT_ORDER_H
 
@@ -21,6 +21,9 @@ extern "C" {
  *   "draw:SEED"    the thread that steps the world runs all slices, one after the other, each as a
  *                  worker (its recorder, slice.worker) that the seed draws, in an order that it
  *                  draws among those that the declarations allow
+ *   "draw:SEED,workers:rotate"
+ *                  the same order, but each slice has the worker after the one of "draw:SEED":
+ *                  what differs from that run depends on slice.worker. Of two workers or more
  *   "record:FILE"  workers run them, all stages on the pool; weft_order_end writes what they did
  *   "replay:FILE"  one thread runs them as recorded; behind the end of the record in order
  * An order is of a world, its systems and its input: begin it at the same place. Systems by

@@ -113,7 +113,8 @@ static void run_drawn(const coverage *c, uint32_t stage, drawn_task *task)
     if (task->items != NULL) {
         uint32_t *drawn = &task->items[item + draw(c, task->end - item)];
         const uint32_t other = task->items[item];
-        worker = draw(c, c->scheduler->worker_count);
+        worker = draw(c, c->scheduler->worker_count) + c->scheduler->part_order->rotated;
+        worker %= c->scheduler->worker_count;
         item = *drawn;
         *drawn = other;
     }
@@ -237,12 +238,17 @@ weft_result weft__order_open(weft__scheduler *scheduler, const char *order)
     char *end = NULL;
     const uint64_t seed = is_drawn ? strtoull(order + 5, &end, 0) : 0;
     const bool is_record = strncmp(order, "record:", 7) == 0 && order[7] != '\0';
-    if (is_drawn ? end == order + 5 || *end != '\0' : !is_record)
+    const bool is_rotated = is_drawn && end != order + 5 && strcmp(end, ",workers:rotate") == 0;
+    if (is_drawn ? end == order + 5 || (*end != '\0' && !is_rotated) : !is_record)
         return refuse(scheduler, WEFT_INVALID_ARGUMENT,
-                      "say draw:SEED, where SEED is a number, record:FILE or replay:FILE");
+                      "say draw:SEED or draw:SEED,workers:rotate, where SEED is a number, "
+                      "record:FILE or replay:FILE");
+    if (is_rotated && scheduler->worker_count == 1)
+        return refuse(scheduler, WEFT_INVALID_ARGUMENT, "workers:rotate needs two workers");
     weft__part_order *begun =
         weft__part_order_begin(scheduler, is_drawn ? WEFT__PART_DRAW : WEFT__PART_RECORD, seed);
     if (begun == NULL) return WEFT_OUT_OF_MEMORY;
+    begun->rotated = is_rotated ? 1 : 0;
     if (!is_drawn) snprintf(begun->path, sizeof begun->path, "%s", order + 7);
     return WEFT_OK;
 }

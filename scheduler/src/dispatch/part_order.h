@@ -28,7 +28,8 @@ typedef struct weft__part {
 /* Owner: the scheduler. */
 typedef struct weft__part_order {
     weft__part_mode mode;
-    uint64_t random;              /* DRAW */
+    uint64_t random;              /* DRAW, as the next */
+    uint32_t rotated;             /* added to the number of each worker that is drawn */
     uint64_t before;              /* the pass before the first one */
     WEFT__LIST(weft__part) parts; /* REPLAY: to run; else those that ran, by any worker */
     uint32_t next;                /* REPLAY */
