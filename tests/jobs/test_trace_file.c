@@ -3,14 +3,17 @@
  * tests/trace. */
 #include "check.h"
 #include "folder.h"
+#include "jobs_engine.h"
 #include "memory_fault.h"
 
 #include <weft/jobs.h>
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Creates a tracing pool, marks 300 names (the table of names grows), destroys it. */
@@ -91,4 +94,74 @@ Test(trace_file, a_file_that_cannot_be_written_is_named_with_the_reason)
     test_folder_leave();
     CHECK_RESULT(create("trace.txt", &error), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(error.text, ".pftrace") != NULL);
+}
+
+/* Whether the file has the text. */
+static bool has(const char *path, const char *text)
+{
+    struct stat status;
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL && fstat(fileno(file), &status) == 0);
+    char *bytes = malloc((size_t)status.st_size);
+    CHECK(bytes != NULL && fread(bytes, 1, (size_t)status.st_size, file) == (size_t)status.st_size);
+    const bool is_there = memmem(bytes, (size_t)status.st_size, text, strlen(text)) != NULL;
+    free(bytes);
+    fclose(file);
+    return is_there;
+}
+
+static weft_job_pool *open_pool(const char *path)
+{
+    weft_job_pool *pool;
+    const weft_job_pool_desc desc = {.worker_count = 1, .trace_file = path};
+    CHECK_OK(weft_job_pool_create(&desc, &pool));
+    return pool;
+}
+
+Test(trace_file, a_name_may_change_when_its_events_were_taken)
+{
+    static const char *const texts[] = {"the first", "the second", "the third"};
+    char name[16];
+    test_folder_enter();
+    weft_job_pool *pool = open_pool("a.pftrace");
+    for (uint32_t i = 0; i < 3; i++) {
+        strcpy(name, texts[i]);
+        weft_job_trace_mark(weft_job_pool_owner(pool), name, i);
+        weft__pool_drain_trace(pool);
+    }
+    CHECK_OK(weft_job_pool_destroy(pool));
+    for (uint32_t i = 0; i < 3; i++) CHECK(has("a.pftrace", texts[i]));
+    test_folder_leave();
+}
+
+Test(trace_file, more_names_than_a_ring_has_room_for_are_all_told)
+{
+    enum { NAMES = 3000 };
+    static char names[NAMES][40];
+    test_folder_enter();
+    weft_job_pool *pool = open_pool("a.pftrace");
+    for (uint32_t i = 0; i < NAMES; i++) {
+        snprintf(names[i], sizeof names[i], "a name of many bytes, number %u.", i);
+        weft_job_trace_mark(weft_job_pool_owner(pool), names[i], i);
+    }
+    CHECK_OK(weft_job_pool_destroy(pool));
+    for (uint32_t i = 0; i < NAMES; i += 37) CHECK(has("a.pftrace", names[i]));
+    test_folder_leave();
+}
+
+Test(trace_file, what_a_forked_child_marks_is_not_in_the_rings_of_its_parent)
+{
+    int status = 1;
+    test_folder_enter();
+    weft_job_pool *pool = open_pool("a.pftrace");
+    const pid_t child = fork();
+    if (child == 0) {
+        weft_job_trace_mark(weft_job_pool_owner(pool), "of the child", 1);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    weft_job_trace_mark(weft_job_pool_owner(pool), "of the parent", 1);
+    CHECK_OK(weft_job_pool_destroy(pool));
+    CHECK(has("a.pftrace", "of the parent") && !has("a.pftrace", "of the child"));
+    test_folder_leave();
 }

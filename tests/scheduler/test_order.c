@@ -192,9 +192,17 @@ PLAIN_TEST(an_order_begins_between_any_two_steps)
 
 PLAIN_TEST(orders_that_are_none_are_refused)
 {
-    static const char *const wrong[] = {"",        "draw",    "draw:",  "draw:x",
-                                        "draw:1 ", "record:", "record", "shuffle:1",
-                                        "draw:1,", "draw:,workers:rotate", "draw:1,workers:swap"};
+    static const char *const wrong[] = {"",
+                                        "draw",
+                                        "draw:",
+                                        "draw:x",
+                                        "draw:1 ",
+                                        "record:",
+                                        "record",
+                                        "shuffle:1",
+                                        "draw:1,",
+                                        "draw:,workers:rotate",
+                                        "draw:1,workers:swap"};
     bed_open(WORKERS, false);
     CHECK_RESULT(weft_order_begin(NULL, "draw:1"), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_order_begin(b.world, NULL), WEFT_INVALID_ARGUMENT);
