@@ -113,7 +113,7 @@ PLAIN_TEST(drawn_orders_show_what_a_system_carries_from_slice_to_slice)
     CHECK_U64(run("draw:1", WORKERS, false, WEFT_OK), run(NULL, WORKERS, false, WEFT_OK));
 }
 
-/* What is carried from slice to slice stays with its worker; what depends on the number does not. */
+/* What is carried stays with its worker; what depends on its number differs. */
 PLAIN_TEST(rotated_workers_run_the_same_order)
 {
     CHECK_U64(run("draw:5,workers:rotate", WORKERS, true, WEFT_OK),

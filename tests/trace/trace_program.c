@@ -4,7 +4,8 @@
  * FILE the environment decides, and FILE "-" forbids it. The world is stepped by a thread of the
  * name THREAD, if there is one. TRACE_ENDS in the environment: how the program ends without
  * destroying its world: return, exit, _exit; or in a system of the last frame: abort, segv, kill,
- * int. "forked": a child records zones and ends, and then its parent is killed. TRACE_SLOW: microseconds that each index of the system "indices" takes.
+ * int. "forked": a child records zones and ends, and then its parent is killed. TRACE_SLOW:
+ * microseconds that each index of the system "indices" takes.
  * TRACE_TURNS: so many more systems that are fused, "turn 0", "turn 1", ...
  */
 #include <weft/weft.h>

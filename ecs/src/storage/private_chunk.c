@@ -119,7 +119,7 @@ weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *
     if (layout == NULL) return WEFT_OUT_OF_MEMORY;
     weft__run run;
     weft_result result = weft__units_take(&world->units, 1u << (size_class - WEFT__UNIT_CLASS),
-                                              home_of(world, worker), &run);
+                                          home_of(world, worker), &run);
     if (result != WEFT_OK) return result;
     *out = weft__chunk_make(world, tuple, layout, &run, true);
     if (*out != NULL) return WEFT_OK;
