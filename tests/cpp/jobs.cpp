@@ -113,12 +113,44 @@ static void a_graph_runs_in_order()
     CHECK(is_drawn);
 }
 
+static void futures_and_graphs_outlive_their_pool()
+{
+    int runs = 0;
+    weft::graph graph;
+    graph.add("count", [&] { runs++; });
+    weft::future<int> kept;
+    weft::future<void> failed;
+    {
+        weft::pool pool(2);
+        kept = pool.submit([] { return 7; });
+        failed = pool.submit([] { throw 8; });
+        graph.run(pool);
+        weft::pool moved = std::move(pool);
+        graph.run(moved);
+    }
+    CHECK(kept.is_done() && kept.get() == 7 && kept.get_if_done() == 7);
+    int thrown = 0;
+    try {
+        failed.get();
+    } catch (int n) {
+        thrown = n;
+    }
+    CHECK(thrown == 8);
+    weft::pool next(1), other(1);
+    graph.run(next); /* compiled again */
+    graph.run(other);
+    graph.add("again", [&] { runs++; });
+    graph.run(other);
+    CHECK(runs == 6);
+}
+
 int main()
 {
     jobs_have_results();
     what_a_job_throws_comes_out();
     a_reduction_does_not_depend_on_workers();
     a_graph_runs_in_order();
+    futures_and_graphs_outlive_their_pool();
     std::printf("%d failures\n", failures);
     return failures != 0;
 }

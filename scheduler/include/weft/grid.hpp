@@ -98,21 +98,27 @@ template <class P> class grid
     /* Calls function(const neighbour &) for each point nearer than the reach, itself included. */
     template <class F> void around(const P &at, F &&function) const
     {
+        constexpr bool fits = std::is_invocable_v<F &, const neighbour &>;
+        static_assert(fits, "around() calls a function of const auto &neighbour");
         double where[axes];
         for (uint32_t a = 0; a < axes; a++) where[a] = static_cast<double>((&at.x)[a]);
         weft_grid_run runs[WEFT_GRID_MAX_RUNS];
         uint32_t count = weft_grid_runs(get(), weft_grid_cell_at(get(), where), runs);
-        visit(&at.x, runs, count, function);
+        if constexpr (fits) visit(&at.x, runs, count, function);
     }
     /* Calls function(uint32_t point, const neighbour &) for each pair of points once. */
     template <class F> void pairs(F &&function) const
     {
+        constexpr bool fits = std::is_invocable_v<F &, uint32_t, const neighbour &>;
+        static_assert(fits, "pairs() calls a function of uint32_t point, const auto &neighbour");
         for (uint32_t cell = 0; cell < view_.cell_count; cell++) {
             weft_grid_run runs[WEFT_GRID_MAX_RUNS + 1];
             uint32_t count = 1 + weft_grid_runs_half(get(), cell, runs + 1);
             for (uint32_t k = view_.cell_begin[cell]; k < view_.cell_begin[cell + 1]; k++) {
                 runs[0] = {k + 1, view_.cell_begin[cell + 1], {0, 0, 0}}; /* those after it */
-                auto with = [&](const neighbour &n) { function(view_.points[k], n); };
+                auto with = [&]([[maybe_unused]] const neighbour &n) {
+                    if constexpr (fits) function(uint32_t{view_.points[k]}, n);
+                };
                 visit(&sorted_[std::size_t{k} * axes], runs, count, with);
             }
         }

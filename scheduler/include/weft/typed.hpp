@@ -53,6 +53,7 @@ namespace weft
 {
 
 using entity = weft_entity;
+class world;
 
 /* ---- components ---- */
 
@@ -61,12 +62,21 @@ namespace detail
 
 /* component_traits<T> that say how values are written into files: std::size_t save(const T &, void *out,
  * std::size_t capacity) and bool load(T &, const void *bytes, std::size_t count), as the hooks of C. */
-template <class Traits, class = void> struct has_file_hooks : std::false_type {
+template <class Traits, class = void> struct has_save : std::false_type {
 };
-template <class Traits>
-struct has_file_hooks<Traits, std::void_t<decltype(&Traits::save), decltype(&Traits::load)>>
-    : std::true_type {
+template <class Traits> struct has_save<Traits, std::void_t<decltype(&Traits::save)>> : std::true_type {
 };
+template <class Traits, class = void> struct has_load : std::false_type {
+};
+template <class Traits> struct has_load<Traits, std::void_t<decltype(&Traits::load)>> : std::true_type {
+};
+template <class T, class Traits> constexpr bool are_file_hooks()
+{
+    if constexpr (has_save<Traits>::value && has_load<Traits>::value)
+        return std::is_invocable_r_v<std::size_t, decltype(&Traits::save), const T &, void *, std::size_t> &&
+               std::is_invocable_r_v<bool, decltype(&Traits::load), T &, const void *, std::size_t>;
+    return !has_save<Traits>::value && !has_load<Traits>::value;
+}
 
 template <class T> constexpr const char *spelled()
 {
@@ -443,9 +453,17 @@ template <class T> constexpr bool is_plain = std::is_trivially_copyable_v<T>;
 template <class T>
 constexpr bool is_constructed = !std::is_trivially_default_constructible_v<T> &&
                                 std::is_default_constructible_v<T>;
+template <class T, class = void> constexpr bool is_struct = false; /* one that is known here */
 template <class T>
-constexpr bool is_service = std::is_same_v<T, weft_entity> || std::is_same_v<T, weft_slice> ||
-                            std::is_same_v<T, weft_frame> || std::is_base_of_v<service, T>;
+constexpr bool is_struct<T, std::void_t<decltype(sizeof(T))>> = std::is_class_v<T> || std::is_union_v<T>;
+template <class T> constexpr bool is_of_weft()
+{
+    if constexpr (is_struct<T>) return std::is_base_of_v<service, T>;
+    return false;
+}
+template <class T>
+constexpr bool is_service = std::is_same_v<T, weft_entity> || std::is_same_v<T, weft_slice> || std::is_same_v<T, world> ||
+                            std::is_same_v<T, weft_frame> || is_of_weft<T>();
 
 /* The first exception of a copy that a hook made in a world: hooks are called by C, which no
  * exception may cross, so the value is a new one, and the call of weft::world that copied throws.
@@ -494,34 +512,52 @@ template <class T> void copy(void *to, const void *from, uint32_t count, void *f
                  static_cast<failed_copies *>(failed));
 }
 
-/* What cannot be a component does not compile, with one of these sentences. */
+/* What cannot be a component does not compile, with the first of these sentences that fits. */
+enum class fault { none, no_struct, service, not_relocatable, no_constructor, throws, destructor_throws, tag, begun, file_hooks };
+
+template <class T> constexpr fault fault_of_value()
+{
+    constexpr bool is_fixed = (flags_of<T> & (WEFT_SHARED | WEFT_CHUNK)) != 0;
+    if (!component_traits<T>::is_relocatable) return fault::not_relocatable;
+    if (!is_plain<T> && !std::is_default_constructible_v<T>) return fault::no_constructor;
+    if (is_constructed<T> && !std::is_nothrow_default_constructible_v<T>) return fault::throws;
+    if (!std::is_nothrow_destructible_v<T>) return fault::destructor_throws;
+    if (is_tag<T> && (!is_plain<T> || is_constructed<T>)) return fault::tag;
+    if (is_fixed && (!is_plain<T> || is_constructed<T>)) return fault::begun;
+    if (!are_file_hooks<T, component_traits<T>>()) return fault::file_hooks;
+    return fault::none;
+}
+template <class T> constexpr fault fault_of()
+{
+    if constexpr (!is_struct<T>)
+        return fault::no_struct;
+    else if constexpr (is_service<T>)
+        return fault::service;
+    else
+        return fault_of_value<T>();
+}
+template <class T> constexpr bool is_component = fault_of<T>() == fault::none;
+
 template <class T> constexpr void require_component()
 {
-    constexpr uint32_t flags = flags_of<T>;
-    static_assert(std::is_class_v<T> || std::is_union_v<T>,
-                  "a component is a struct of its own: no pointer, array, number or enum");
-    static_assert(!is_service<T>, "weft's own types are no components");
-    static_assert(component_traits<T>::is_relocatable,
-                  "a component moves as bytes: see weft::component_traits");
-    static_assert(is_plain<T> || std::is_default_constructible_v<T>,
-                  "a component needs a constructor without arguments: it begins with it");
-    static_assert(!is_constructed<T> || std::is_nothrow_default_constructible_v<T>,
-                  "the constructor of a component may not throw: mark it noexcept");
-    static_assert(std::is_nothrow_destructible_v<T>, "the destructor of a component may not throw");
-    static_assert(!is_tag<T> || (is_plain<T> && !is_constructed<T>),
-                  "a tag has no value: its constructor and destructor would not run");
-    static_assert((flags & (WEFT_SHARED | WEFT_CHUNK)) == 0 || (is_plain<T> && !is_constructed<T>),
-                  "SHARED and CHUNK values begin as zero: no member initialisers, no constructor, "
-                  "no destructor");
+    constexpr fault found = fault_of<T>();
+    static_assert(found != fault::no_struct, "a component is a struct of its own: no pointer, array, number or enum");
+    static_assert(found != fault::service, "weft's own types are no components");
+    static_assert(found != fault::not_relocatable, "a component moves as bytes: see weft::component_traits");
+    static_assert(found != fault::no_constructor, "a component needs a constructor without arguments: it begins with it");
+    static_assert(found != fault::throws, "the constructor of a component may not throw: mark it noexcept");
+    static_assert(found != fault::destructor_throws, "the destructor of a component may not throw");
+    static_assert(found != fault::tag, "a tag has no value: its constructor and destructor would not run");
+    static_assert(found != fault::begun, "SHARED and CHUNK values begin as zero: no member initialisers, no constructor, no destructor");
+    static_assert(found != fault::file_hooks, "traits for files are both: std::size_t save(const T &, void *out, std::size_t capacity) and bool load(T &, const void *bytes, std::size_t count)");
 }
 
-template <class T> weft_component_desc describe(failed_copies *failed)
+template <class T> void describe(weft_component_desc &desc, [[maybe_unused]] failed_copies *failed)
 {
-    require_component<T>();
-    weft_component_desc desc = {};
-    desc.name = component_traits<T>::name();
+    using traits = component_traits<T>;
+    desc.name = traits::name();
     desc.flags = flags_of<T>;
-    desc.type = component_traits<T>::type();
+    desc.type = traits::type();
     desc.size = is_tag<T> ? 0 : sizeof(T);
     desc.alignment = is_tag<T> ? 1 : alignof(T);
     if constexpr (is_constructed<T>) desc.hooks.construct = construct<T>;
@@ -530,15 +566,14 @@ template <class T> weft_component_desc describe(failed_copies *failed)
         if constexpr (std::is_copy_constructible_v<T>) desc.hooks.copy = copy<T>;
         desc.hooks.user = failed;
     }
-    if constexpr (has_file_hooks<component_traits<T>>::value) {
+    if constexpr (has_save<traits>::value) {
         desc.hooks.save = [](const void *value, void *out, size_t capacity, void *) noexcept {
-            return component_traits<T>::save(*static_cast<const T *>(value), out, capacity);
+            return traits::save(*static_cast<const T *>(value), out, capacity);
         };
         desc.hooks.load = [](void *value, const void *bytes, size_t count, void *) noexcept {
-            return component_traits<T>::load(*static_cast<T *>(value), bytes, count);
+            return traits::load(*static_cast<T *>(value), bytes, count);
         };
     }
-    return desc;
 }
 
 struct state;
@@ -627,7 +662,8 @@ struct state {
     template <class T> weft_component create()
     {
         weft_component found = {};
-        weft_component_desc desc = describe<T>(copies);
+        weft_component_desc desc = {};
+        if constexpr (is_component<T>) describe<T>(desc, copies);
         bool is_typed = desc.type == nullptr && desc.fields == nullptr &&
                         desc.hooks.construct == nullptr && desc.hooks.destruct == nullptr &&
                         desc.hooks.save == nullptr;
@@ -723,6 +759,47 @@ inline void bound::bind(state *known) noexcept
     at_ = &known->first;
     if (next_ != nullptr) next_->at_ = &next_;
     known->first = this;
+}
+
+} // namespace detail
+
+/* ---- functions ---- */
+
+namespace detail
+{
+
+struct unknown; /* arguments */
+template <class F, class = void> struct signature {
+    using arguments = unknown;
+};
+template <class F>
+struct signature<F, std::void_t<decltype(&F::operator())>> : signature<decltype(&F::operator())> {
+};
+template <class R, class C, class... As> struct signature<R (C::*)(As...) const> {
+    using arguments = std::tuple<As...>;
+};
+template <class R, class C, class... As>
+struct signature<R (C::*)(As...)> : signature<R (C::*)(As...) const> {
+};
+template <class R, class C, class... As>
+struct signature<R (C::*)(As...) const noexcept> : signature<R (C::*)(As...) const> {
+};
+template <class R, class C, class... As>
+struct signature<R (C::*)(As...) noexcept> : signature<R (C::*)(As...) const> {
+};
+template <class R, class... As> struct signature<R (*)(As...)> {
+    using arguments = std::tuple<As...>;
+};
+template <class R, class... As> struct signature<R (*)(As...) noexcept> : signature<R (*)(As...)> {
+};
+template <class F> using arguments_of = typename signature<std::decay_t<F>>::arguments;
+template <class F> constexpr bool has_arguments = !std::is_same_v<arguments_of<F>, unknown>;
+/* What a system, a query, a loop or an observer calls. */
+template <class F> constexpr bool require_function()
+{
+    static_assert(has_arguments<F>, "the function's arguments need types: not auto, and one operator()");
+    static_assert(!has_arguments<F> || is_kept<F>, "a function is kept by value: std::move it, or make it copyable");
+    return has_arguments<F> && is_kept<F>;
 }
 
 } // namespace detail
@@ -869,12 +946,15 @@ class commands : detail::service
     template <class... Ts, class F>
     weft_result create_rows(const rows_of<Ts...> &of, uint32_t count, F &&function) const
     {
+        static_assert(rows_of<Ts...>::template fits<F>, "rows are filled by a function of references to their "
+                                                        "components, in their order: (Position &, Velocity &), or "
+                                                        "(uint32_t i, Position &, Velocity &)");
         for (uint32_t done = 0; done < count;) { /* at most a chunk at a time */
             weft_slice rows;
             weft_result result = checked(
                 weft_recorder_create_rows(recorder_, of.archetype_, count - done, &rows), "rows");
             if (result != WEFT_OK) return result;
-            of.fill(&rows, done, function);
+            if constexpr (rows_of<Ts...>::template fits<F>) of.fill(&rows, done, function);
             done += rows.count;
         }
         return WEFT_OK;
@@ -958,17 +1038,24 @@ class commands : detail::service
 /* What commands::create_rows makes: an archetype, and which of its columns are Ts; world.rows<Ts...>(). */
 template <class... Ts> class rows_of
 {
-    static_assert((... && (!detail::is_tag<Ts> && (detail::flags_of<Ts> & (WEFT_SHARED | WEFT_BUFFER | WEFT_SPARSE | WEFT_CHUNK | WEFT_RESOURCE)) == 0)),
-                  "rows are filled by values in columns: no tag, SHARED, BUFFER, SPARSE, CHUNK or RESOURCE");
-
   public:
     weft_archetype archetype() const { return archetype_; }
 
   private:
     friend class commands;
     friend class world;
+    /* A value would be filled, and lost. */
+    template <class Arguments> struct takes_value : std::false_type {
+    };
+    template <class... As> struct takes_value<std::tuple<As...>> : std::bool_constant<(false || ... || (!std::is_reference_v<As> && std::is_class_v<As>))> {
+    };
+    template <class F>
+    static constexpr bool fits = (std::is_invocable_v<F &, uint32_t, Ts &...> || std::is_invocable_v<F &, Ts &...>)&&
+                                 !takes_value<detail::arguments_of<F>>::value;
     explicit rows_of(detail::state &known)
     {
+        static_assert((... && (!detail::is_tag<Ts> && (detail::flags_of<Ts> & (WEFT_SHARED | WEFT_BUFFER | WEFT_SPARSE | WEFT_CHUNK | WEFT_RESOURCE)) == 0)),
+                      "rows are filled by values in columns: no tag, SHARED, BUFFER, SPARSE, CHUNK or RESOURCE");
         const weft_component types[] = {known.obtain<Ts>()...};
         archetype_ = known.checked(weft_archetype_create(known.world, types, sizeof...(Ts)));
         std::vector<weft_component> all(weft_archetype_components(known.world, archetype_, nullptr, 0));
@@ -1029,29 +1116,6 @@ template <class F, class C> void guard(F &&function, [[maybe_unused]] C &&caught
 #endif
 }
 
-template <class F, class = void> struct has_signature : std::false_type {
-};
-template <class F> struct has_signature<F, std::void_t<decltype(&F::operator())>> : std::true_type {
-};
-template <class F> struct signature : signature<decltype(&F::operator())> {
-    static_assert(has_signature<F>::value, "the function's arguments need types: not auto");
-};
-template <class R, class C, class... As> struct signature<R (C::*)(As...) const> {
-    using arguments = std::tuple<As...>;
-};
-template <class R, class C, class... As>
-struct signature<R (C::*)(As...)> : signature<R (C::*)(As...) const> {
-};
-template <class R, class C, class... As>
-struct signature<R (C::*)(As...) const noexcept> : signature<R (C::*)(As...) const> {
-};
-template <class R, class C, class... As>
-struct signature<R (C::*)(As...) noexcept> : signature<R (C::*)(As...) const> {
-};
-template <class R, class... As> struct signature<R (*)(As...)> {
-    using arguments = std::tuple<As...>;
-};
-
 /* What a system touches beside its rows. */
 struct declared {
     std::vector<weft_lookup> lookups, resources;
@@ -1101,7 +1165,7 @@ template <class T> struct single_value {
     single_value(weft_slice *slice, uint32_t term)
     {
         if constexpr ((flags_of<std::remove_const_t<T>> & WEFT_SHARED) != 0)
-            only = static_cast<T *>(weft_slice_read_shared(slice, term));
+            only = const_cast<T *>(static_cast<const T *>(weft_slice_read_shared(slice, term))); /* T is const, or refused */
         else if constexpr (std::is_const_v<T>)
             only = static_cast<T *>(weft_slice_read_chunk(slice, term));
         else
@@ -1111,29 +1175,41 @@ template <class T> struct single_value {
     T *address(std::size_t) const { return only; }
     T *only;
 };
+template <class T> struct no_values { /* of what is refused */
+    no_values(weft_slice *, uint32_t) {}
+    bool is_there() const { return false; }
+    T *address(std::size_t) const { return nullptr; }
+};
 template <class T, uint32_t flags>
 using values_of = std::conditional_t<(flags & WEFT_SPARSE) != 0, values_by_row<T>,
                                      std::conditional_t<(flags & (WEFT_SHARED | WEFT_CHUNK)) != 0,
                                                         single_value<T>, values_in_column<T>>>;
 
+template <bool is_known> constexpr void require_argument()
+{
+    static_assert(is_known, "an argument is a component (a struct of its own), weft::entity, float (the "
+                            "seconds of the step), weft_frame, weft::commands &, weft::resource<T>, "
+                            "weft::lookup<T>, weft::buffer<T> or weft_slice &");
+}
 template <class T, bool optional> struct component_column {
     using value = std::remove_const_t<T>;
-    static_assert((std::is_class_v<value> || std::is_union_v<value>) && !is_service<value>,
-                  "an argument is a component (a struct of its own), weft::entity, float (the "
-                  "seconds of the step), weft_frame, weft::commands &, weft::resource<T>, "
-                  "weft::lookup<T>, weft::buffer<T> or weft_slice &");
-    static_assert(std::is_const_v<T> || !std::is_same_v<value, parent>,
-                  "Parent is const as a term: change it by relate() or a command");
-    static_assert(!is_tag<value>, "a tag has no value: name it in with<T>()");
-    static_assert((flags_of<value> & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
-                  "buffers: weft::buffer<T>; resources: weft::resource<T>");
-    static_assert(std::is_const_v<T> || (flags_of<value> & WEFT_SHARED) == 0,
-                  "a shared value is const");
+    static constexpr bool is_known = is_struct<value> && !is_service<value>;
+    using known_value = std::conditional_t<is_known, value, parent>; /* what may be asked about */
+    static constexpr bool is_value = is_known && !is_tag<known_value>;
+    static constexpr uint32_t flags = flags_of<known_value>;
     static constexpr bool is_term = true;
 
-    static void declare(state &known, weft_term &term)
+    static void declare([[maybe_unused]] state &known, weft_term &term)
     {
-        term.component = known.obtain<value>();
+        require_argument<is_known>();
+        static_assert(std::is_const_v<T> || !std::is_same_v<value, parent>,
+                      "Parent is const as a term: change it by relate() or a command");
+        static_assert(!is_known || is_value, "a tag has no value: name it in with<T>()");
+        static_assert(!is_value || (flags & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
+                      "buffers: weft::buffer<T>; resources: weft::resource<T>");
+        static_assert(!is_value || std::is_const_v<T> || (flags & WEFT_SHARED) == 0,
+                      "a shared value is const");
+        if constexpr (is_known) term.component = known.obtain<value>();
         term.access = std::is_const_v<T> ? WEFT_READ : WEFT_WRITE;
         term.match = optional ? WEFT_OPTIONAL : WEFT_ALL;
     }
@@ -1148,7 +1224,7 @@ template <class T, bool optional> struct component_column {
         else
             return static_cast<T &>(*values.address(row));
     }
-    values_of<T, flags_of<value>> values;
+    std::conditional_t<is_known, values_of<T, flags>, no_values<T>> values;
 };
 
 template <class A> struct column : component_column<const A, false> {
@@ -1159,6 +1235,12 @@ template <class T> struct column<T &> : component_column<T, false> {
 };
 template <class T> struct column<T *> : component_column<T, true> {
     using component_column<T, true>::component_column;
+};
+template <class T> struct column<T &&> : component_column<T, false> {
+    using component_column<T, false>::component_column;
+    using component_column<T, false>::declare;
+    static void declare(state &, weft_term &) { require_argument<std::is_lvalue_reference_v<T &&>>(); }
+    T &&at(std::size_t row) const { return static_cast<T &&>(*this->values.address(row)); }
 };
 template <> struct column<entity> : no_term {
     static constexpr bool is_of_row = true;
@@ -1194,14 +1276,14 @@ template <> struct column<commands &> : no_term {
 };
 template <class T> struct column<buffer<T>> {
     using value = std::remove_const_t<T>;
-    static_assert((flags_of<value> & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
-    static_assert((flags_of<value> & WEFT_RESOURCE) == 0,
-                  "of a resource: weft::resource<weft::buffer<T>>");
     static constexpr bool is_term = true;
     static constexpr bool is_of_row = true;
     static constexpr bool takes_commands = false;
     static void declare(state &known, weft_term &term)
     {
+        constexpr uint32_t flags = flags_of<value>;
+        static_assert(!is_component<value> || (flags & WEFT_BUFFER) != 0, "flags = WEFT_BUFFER is missing");
+        static_assert((flags & WEFT_RESOURCE) == 0, "of a resource: weft::resource<weft::buffer<T>>");
         term.component = known.obtain<value>();
         term.access = std::is_const_v<T> ? WEFT_READ : WEFT_WRITE;
     }
@@ -1216,9 +1298,13 @@ template <class T> struct column<buffer<T>> {
 };
 template <class T> struct column<resource<buffer<T>>> : no_term {
     using value = std::remove_const_t<T>;
-    static_assert((flags_of<value> & WEFT_BUFFER) != 0 && (flags_of<value> & WEFT_RESOURCE) != 0,
-                  "flags = WEFT_BUFFER | WEFT_RESOURCE is missing");
-    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, weft_term &)
+    {
+        constexpr uint32_t flags = flags_of<value>;
+        static_assert(!is_component<value> || ((flags & WEFT_BUFFER) != 0 && (flags & WEFT_RESOURCE) != 0),
+                      "flags = WEFT_BUFFER | WEFT_RESOURCE is missing");
+        (void)known.obtain<value>();
+    }
     static void declare(state &known, declared &all)
     {
         all.resources.push_back(
@@ -1234,9 +1320,14 @@ template <class T> struct column<resource<buffer<T>>> : no_term {
 };
 template <class T> struct column<resource<T>> : no_term {
     using value = std::remove_const_t<T>;
-    static_assert((flags_of<value> & WEFT_RESOURCE) != 0, "flags = WEFT_RESOURCE is missing");
-    static_assert((flags_of<value> & WEFT_BUFFER) == 0, "weft::resource<weft::buffer<T>>");
-    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, weft_term &)
+    {
+        constexpr uint32_t flags = flags_of<value>;
+        static_assert(!is_component<value> || (flags & WEFT_RESOURCE) != 0, "flags = WEFT_RESOURCE is missing");
+        static_assert((flags & (WEFT_RESOURCE | WEFT_BUFFER)) != (WEFT_RESOURCE | WEFT_BUFFER),
+                      "weft::resource<weft::buffer<T>>");
+        (void)known.obtain<value>();
+    }
     static void declare(state &known, declared &all)
     {
         all.resources.push_back(
@@ -1262,12 +1353,17 @@ template <class T> struct element_of<buffer<T>> {
 template <class B> struct column<lookup<B>> : no_term {
     using T = typename element_of<B>::type;
     using value = std::remove_const_t<T>;
-    static_assert(!is_tag<value>, "a tag has no value: weft_entity_has");
-    static_assert(((flags_of<value> & WEFT_BUFFER) != 0) != std::is_same_v<T, B>,
-                  "a lookup of a BUFFER is weft::lookup<weft::buffer<T>>");
-    static_assert((flags_of<value> & (WEFT_SHARED | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
-                  "SHARED, CHUNK and RESOURCE values are not looked up by entity");
-    static void declare(state &known, weft_term &) { (void)known.obtain<value>(); }
+    static void declare(state &known, weft_term &)
+    {
+        constexpr uint32_t flags = flags_of<value>;
+        constexpr bool is_single = (flags & (WEFT_SHARED | WEFT_CHUNK | WEFT_RESOURCE)) != 0;
+        static_assert(!is_tag<value>, "a tag has no value: weft_entity_has");
+        static_assert(!is_single, "SHARED, CHUNK and RESOURCE values are not looked up by entity");
+        static_assert(!is_component<value> || is_tag<value> || is_single ||
+                          ((flags & WEFT_BUFFER) != 0) != std::is_same_v<T, B>,
+                      "a lookup of a BUFFER is weft::lookup<weft::buffer<T>>, and of nothing else");
+        (void)known.obtain<value>();
+    }
     static void declare(state &known, declared &all)
     {
         all.lookups.push_back(
@@ -1307,7 +1403,14 @@ template <class T> struct column<const lookup<T> &> : column<lookup<T>> {
 };
 
 /* The arguments of a function together: terms for its query, and the loop over a slice. */
-template <class Arguments> struct columns;
+template <class Arguments> struct columns { /* unknown: refused by require_function */
+    static constexpr bool is_of_row = false;
+    static constexpr bool takes_commands = false;
+    static void declare(state &, std::vector<weft_term> &) {}
+    static void declare(state &, declared &) {}
+    template <class F> static void run(const state &, weft_slice *, F &) {}
+    template <class F> static void run_once(const state &, weft_slice *, F &) {}
+};
 template <class... As> struct columns<std::tuple<As...>> {
     /* Whether the function asks for a row, so that it cannot run without. */
     static constexpr bool is_of_row = (false || ... || column<As>::is_of_row);
@@ -1377,7 +1480,7 @@ struct whole_slice {
         function(*slice);
     }
 };
-template <class F> using columns_of = columns<typename signature<std::decay_t<F>>::arguments>;
+template <class F> using columns_of = columns<arguments_of<F>>;
 
 } // namespace detail
 

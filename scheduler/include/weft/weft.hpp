@@ -144,7 +144,7 @@ template <class Self> class selection : protected bound
     /* All values of T, in the order of the rows (zero where an optional one is absent), and back. */
     template <class T> std::vector<T> read_values() const
     {
-        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes");
+        static_assert(!is_component<T> || (is_plain<T> && !is_tag<T>), "values are copied as bytes");
         std::vector<T> all;
         if (known_ == nullptr) return all;
         all.resize(static_cast<std::size_t>(count()));
@@ -154,7 +154,7 @@ template <class Self> class selection : protected bound
     }
     template <class T> weft_result write_values(const std::vector<T> &all)
     {
-        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes");
+        static_assert(!is_component<T> || (is_plain<T> && !is_tag<T>), "values are copied as bytes");
         return called([&] {
             return weft_query_write_values(known_->world, handle_, known_->obtain<T>(), all.data(), all.size());
         });
@@ -162,7 +162,7 @@ template <class Self> class selection : protected bound
     /* Changes all rows; set_all adds the component where it is absent. */
     template <class T> weft_result set_all(const T &value)
     {
-        static_assert(is_plain<T> && !is_tag<T>, "values are copied as bytes: each()");
+        static_assert(!is_component<T> || (is_plain<T> && !is_tag<T>), "values are copied as bytes: each()");
         return called([&] {
             if constexpr ((flags_of<T> & WEFT_SHARED) != 0)
                 return weft_query_set_shared(known_->world, handle_, known_->obtain<T>(), &value);
@@ -373,9 +373,13 @@ class query_builder : public terms_of<query_builder>
     explicit query_builder(detail::state *known) : terms_of(known) {}
     template <class F> query<std::decay_t<F>> each(F &&function)
     {
+        using kept = std::decay_t<F>;
         weft_query_desc desc = describe<F>();
-        std::decay_t<F> kept(std::forward<F>(function)); /* may throw: before there is a query */
-        return {known_, known_->checked(weft_query_create(known_->world, &desc)), std::move(kept)};
+        if constexpr (detail::require_function<F>()) {
+            kept copy(std::forward<F>(function)); /* may throw: before there is a query */
+            return {known_, known_->checked(weft_query_create(known_->world, &desc)), std::move(copy)};
+        } else
+            std::abort(); /* it does not compile */
     }
     template <class... Ts> weft::view<Ts...> view()
     {
@@ -449,15 +453,20 @@ class system_builder : public terms_of<system_builder>
         indices_ = indices;
         return over_ = WEFT_OVER_COUNT, *this;
     }
-    system_builder &range(std::function<uint32_t()> indices)
+    template <class F> system_builder &range(F &&indices)
     {
-        range_ = std::move(indices);
+        constexpr bool fits = detail::gives<uint32_t, F>();
+        static_assert(fits, "range() takes a function uint32_t (), which can be copied");
+        if constexpr (fits) range_ = std::forward<F>(indices);
         return over_ = WEFT_OVER_RANGE, *this;
     }
     /* The system runs only if the function returns true. */
-    system_builder &run_if(std::function<bool()> condition)
+    template <class F> system_builder &run_if(F &&condition)
     {
-        return run_if_ = std::move(condition), *this;
+        constexpr bool fits = detail::gives<bool, F>();
+        static_assert(fits, "run_if() takes a function bool (), which can be copied");
+        if constexpr (fits) run_if_ = std::forward<F>(condition);
+        return *this;
     }
     /* Level after level of a relation by depth: world.parent(), or a component that was declared. */
     system_builder &by_depth(weft_component relation)
@@ -474,8 +483,11 @@ class system_builder : public terms_of<system_builder>
         using columns = detail::columns_of<F>;
         weft_query_desc rows = this->template describe<F>();
         columns::declare(*known_, all_);
-        if (rows.more_term_count != 0) return create<columns>(rows, std::forward<F>(function));
-        if constexpr (columns::is_of_row) {
+        if constexpr (!detail::require_function<F>())
+            return {};
+        else if (rows.more_term_count != 0)
+            return create<columns>(rows, std::forward<F>(function));
+        else if constexpr (columns::is_of_row) {
             known_->refuse(WEFT_INVALID_ARGUMENT,
                            std::string("system ") + name_ + " takes the entity of a row, but names "
                            "no component that rows have: add with<T>(), or take a component");
@@ -487,8 +499,15 @@ class system_builder : public terms_of<system_builder>
      * a step. */
     template <class F> weft_system run(F &&function)
     {
-        return create<detail::whole_slice>(this->template describe<void (*)()>(),
-                                           std::forward<F>(function));
+        using arguments = detail::arguments_of<F>;
+        constexpr bool fits = std::is_invocable_v<std::decay_t<F> &, weft_slice &> &&
+                              !std::is_same_v<arguments, std::tuple<weft_slice>>;
+        static_assert(fits, "run() takes a function void (weft_slice &); each() one of components");
+        static_assert(!fits || detail::is_kept<F>, "a function is kept by value: std::move it, or make it copyable");
+        if constexpr (fits && detail::is_kept<F>)
+            return create<detail::whole_slice>(this->template describe<void (*)()>(), std::forward<F>(function));
+        else
+            return {};
     }
 
   private:
@@ -643,10 +662,6 @@ template <class T> class observer_builder
     static decltype(auto) argument(const weft_observation *o, uint32_t i, commands &recorder)
     {
         using plain = std::remove_cv_t<std::remove_reference_t<A>>;
-        static_assert(std::is_same_v<plain, entity> || std::is_same_v<plain, T> ||
-                          std::is_same_v<plain, commands> || std::is_same_v<plain, weft_observation>,
-                      "an observer's function takes weft::entity, const T & (the value as it was), "
-                      "weft::commands & or const weft_observation &");
         if constexpr (std::is_same_v<plain, entity>)
             return entity(o->entities[i]);
         else if constexpr (std::is_same_v<plain, T>)
@@ -656,20 +671,34 @@ template <class T> class observer_builder
         else
             return static_cast<const weft_observation &>(*o);
     }
-    template <class... As> struct caller;
+    /* What A would be made from; void: it is none. */
+    template <class A, class plain = std::remove_cv_t<std::remove_reference_t<A>>>
+    using given = std::conditional_t<std::is_same_v<plain, entity>, entity,
+                  std::conditional_t<std::is_same_v<plain, T>, const T &,
+                  std::conditional_t<std::is_same_v<plain, commands>, commands &,
+                  std::conditional_t<std::is_same_v<plain, weft_observation>, const weft_observation &, void>>>>;
+    template <class Arguments> struct caller { /* unknown: refused by require_function */
+        static constexpr bool takes_value = false;
+        static constexpr bool fits = true;
+        template <class F> static void run(const weft_observation *, commands &, F &) {}
+    };
     template <class... As> struct caller<std::tuple<As...>> {
+        static constexpr bool fits = (true && ... && std::is_convertible_v<given<As>, As>);
         static constexpr bool takes_value =
             (false || ... ||
              std::is_same_v<std::remove_cv_t<std::remove_reference_t<As>>, T>);
         template <class F>
         static void run(const weft_observation *o, commands &recorder, F &function)
         {
-            for (uint32_t i = 0; i < o->count; i++) function(argument<As>(o, i, recorder)...);
+            if constexpr (fits)
+                for (uint32_t i = 0; i < o->count; i++) function(argument<As>(o, i, recorder)...);
         }
     };
     template <class F> weft_observer on(weft_observer_event event, F &function)
     {
-        using call = caller<typename detail::signature<std::decay_t<F>>::arguments>;
+        using call = caller<detail::arguments_of<F>>;
+        static_assert(call::fits, "an observer's function takes weft::entity, const T & (the value as it was), "
+                                  "weft::commands & or const weft_observation &");
         static_assert(!call::takes_value || !detail::is_tag<T>, "a tag has no value");
         if (call::takes_value && (event == WEFT_ON_ADDED || event == WEFT_ON_CREATED)) {
             known_->refuse(WEFT_INVALID_ARGUMENT,
@@ -677,6 +706,13 @@ template <class T> class observer_builder
                            "value as it was, and there was none: read it by weft_entity_read");
             return {};
         }
+        if constexpr (detail::require_function<F>())
+            return create<call>(event, std::forward<F>(function));
+        else
+            return {};
+    }
+    template <class call, class F> weft_observer create(weft_observer_event event, F &&function)
+    {
         struct closure {
             detail::state *known;
             uint64_t number;
@@ -792,8 +828,6 @@ class stream final : public detail::owned<weft_stream, weft_stream_close>
     friend class world;
     using owned::owned;
 };
-
-class world;
 
 /* An entity of a world as an object: weft::entity_ref e = world.entity(id). It is a weft::entity where
  * one is wanted; changing calls return the same object: e.add<Enemy>().set(Health{5}). As long as the
@@ -950,13 +984,13 @@ class world
     }
     /* For many reads in random order, slightly faster than read<T>(e): a finder that stays correct
      * when values move: auto hulls = world.lookup<const Hull>(); hulls[e]. */
-    template <class T> weft::lookup<T> lookup()
+    template <class T> weft::lookup<std::add_const_t<T>> lookup()
     {
         static_assert(std::is_const_v<T>, "lookup<const T>() reads; write<T>(e) changes");
         static_assert(!detail::is_tag<T>, "a tag has no value: has<T>()");
         static_assert((detail::flags_of<T> & (WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
                       "SHARED, BUFFER, CHUNK and RESOURCE values are not looked up by entity");
-        return weft::lookup<T>(weft_finder_open(get(), component<T>()));
+        return weft::lookup<std::add_const_t<T>>(weft_finder_open(get(), component<T>()));
     }
     template <class T> T *write(weft_entity e)
     {
@@ -976,7 +1010,7 @@ class world
      * none; many times faster than one by one. */
     template <class T> weft_result set_many(const weft_entity *of, uint32_t count, const T *values)
     {
-        static_assert(detail::is_plain<T> && !detail::is_tag<T>, "values are copied as bytes: set()");
+        static_assert(!detail::is_component<T> || (detail::is_plain<T> && !detail::is_tag<T>), "values are copied as bytes: set()");
         if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
             return known_->checked(weft_entity_set_shared_many(get(), of, count, component<T>(), values));
         else
@@ -984,7 +1018,7 @@ class world
     }
     template <class T> weft_result read_many(const weft_entity *of, uint32_t count, T *out)
     {
-        static_assert(detail::is_plain<T> && !detail::is_tag<T>, "values are copied as bytes: read<T>()");
+        static_assert(!detail::is_component<T> || (detail::is_plain<T> && !detail::is_tag<T>), "values are copied as bytes: read<T>()");
         return known_->checked(weft_entity_read_many(get(), of, count, component<T>(), out));
     }
     /* The values of a SHARED component that are in use. */
@@ -1237,6 +1271,16 @@ class world
         known_->refuse(WEFT_NOT_FOUND, std::string("the entity has no component \"") + name + "\"");
         std::abort();
     }
+    template <class T, class V> weft_result put_object(weft_entity e, V &&value)
+    {
+        T made(std::forward<V>(value)); /* may throw, or lie in a row that add moves */
+        bool is_new = !has<T>(e);
+        weft_result result = add<T>(e); /* constructed there; assigned, not copied as bytes */
+        if (T *at = write<T>(e))
+            detail::or_undo([&] { *at = std::move(made); },
+                            [&] { is_new ? (void)weft_entity_remove(get(), e, component<T>()) : (void)0; });
+        return result;
+    }
     template <class V> weft_result put(weft_entity e, V &&value)
     {
         using T = std::decay_t<V>;
@@ -1249,15 +1293,10 @@ class world
         else if constexpr ((detail::flags_of<T> & WEFT_SHARED) != 0)
             return known_->checked(weft_entity_set_shared(get(), e, component<T>(), &value));
         else if constexpr (!detail::is_plain<T>) {
-            static_assert(std::is_constructible_v<T, V &&> && std::is_assignable_v<T &, T>,
-                          "a value with a destructor is copied or moved, then assigned: it needs both");
-            T made(std::forward<V>(value)); /* may throw, or lie in a row that add moves */
-            bool is_new = !has<T>(e);
-            weft_result result = add<T>(e); /* constructed there; assigned, not copied as bytes */
-            if (T *at = write<T>(e))
-                detail::or_undo([&] { *at = std::move(made); },
-                                [&] { is_new ? (void)weft_entity_remove(get(), e, component<T>()) : (void)0; });
-            return result;
+            constexpr bool is_assigned = std::is_constructible_v<T, V &&> && std::is_assignable_v<T &, T>;
+            static_assert(is_assigned, "a value with a destructor is copied or moved, then assigned: it needs both");
+            if constexpr (is_assigned) return put_object<T>(e, std::forward<V>(value));
+            return WEFT_OK;
         } else
             return known_->checked(weft_entity_set(get(), e, component<T>(), &value, sizeof value));
     }
