@@ -81,7 +81,7 @@ class Script:
             lambda: world.set(entity, component, self.value()), lambda: world.add(entity, component),
             lambda: world.remove(entity, component), lambda: world.destroy(entity),
             lambda: world.destroy(numpy.array([entity, entity])), lambda: world.get(entity, component),
-            lambda: world.has(entity, component), lambda: world.enable(entity, component, False),
+            lambda: world.has(entity, component), lambda: world.enable(entity, component, self.random.random() < 0.5),
             lambda: world.set_name(entity, self.random.choice(["n", "", "z" * 99, "\udc80"])),
             lambda: world.name(entity), lambda: world.find("n"), lambda: world.is_alive(entity),
             lambda: world.get_resource(component), lambda: world.set_resource(component, self.value()),
@@ -91,8 +91,9 @@ class Script:
             lambda: world.create(component, values={component: self.value()}, name=self.random.choice(["n", 5]))])()
 
     def new_query(self):
-        keys = self.random.sample(["write", "read", "optional", "having", "without", "any"], 2)
-        self.queries.append(self.world().query(**{key: self.some(self.components) for key in keys}))
+        keys = self.random.sample(["write", "read", "optional", "having", "without", "any", "present", "absent", "disabled"], 2)
+        self.queries.append(self.world().query(**{key: self.some(self.components) for key in keys},
+                                               ignores_enabled=self.random.random() < 0.2))
 
     def use_query(self):
         query, component = self.junk(self.queries), self.junk(self.components)
@@ -107,11 +108,11 @@ class Script:
         commands = self.junk(self.recorders)
         self.random.choice([
             lambda: query.add(component), lambda: query.remove(component), lambda: query.set(component, self.value()),
-            lambda: query.enable(component, False), query.destroy, lambda: query.where(component, self.value()), query.again,
+            lambda: query.enable(component, self.random.random() < 0.5), query.destroy, lambda: query.where(component, self.value()), query.again,
             lambda: query.where(component, self.value(), 1), lambda: query.where_not(component, self.value()), query.single,
             lambda: query.moved(self.random.choice([0, -1, 1.5])), lambda: self.junk(self.entities) in query, lambda: bool(query),
             lambda: commands.all(other).add(component), lambda: commands.all(other).remove(component), lambda: commands.all(query).destroy(),
-            lambda: commands.all(query).set(component, self.value()), lambda: commands.all(query).enable(component),
+            lambda: commands.all(query).set(component, self.value()), lambda: commands.all(query).enable(component, self.random.random() < 0.5),
             lambda: commands.relate(self.some(self.entities), component, self.junk(self.entities))])()
 
     def look(self):
@@ -122,7 +123,7 @@ class Script:
             lambda: world.shared_values(component), lambda: world.relation_stats(component), world.settle, world.clear_references,
             lambda: world.compact(self.random.choice([0, 5, -1, 2 ** 64])), lambda: world.measure(self.random.random() < 0.5),
             lambda: world.look_up(self.entities, component), lambda: world.set(self.entities, component, self.value()),
-            lambda: world.enable(self.entities, component), lambda: world.append_resource(component, self.value()),
+            lambda: world.enable(self.entities, component, self.random.random() < 0.5), lambda: world.append_resource(component, self.value()),
             lambda: world.relate(self.some(self.entities), component, self.junk(self.entities)),
             lambda: world.sources(component, self.junk(self.entities)), lambda: world.depth(self.junk(self.entities), component),
             lambda: world.instantiate(self.junk(self.entities), self.random.choice([None, 0, 2, -1, 2 ** 32])),
@@ -216,7 +217,7 @@ class Script:
         self.random.choice([lambda: self.entities.append(c.create(component)), lambda: c.destroy(entity),
                             lambda: c.add(entity, component), lambda: c.remove(entity, component),
                             lambda: c.set(entity, component, self.value()), lambda: c.append(entity, component, [1]),
-                            lambda: c.enable(entity, component, False), lambda: c.set_name(entity, "n"),
+                            lambda: c.enable(entity, component, self.random.random() < 0.5), lambda: c.set_name(entity, "n"),
                             c.play, c.play])()
 
     def file(self):
@@ -382,6 +383,7 @@ class Model:
         self.resource_value = tuple(self.zero(f) for f in self.fields_of_resource)
         self.other = weft.World(workers=1).component("C0", "f4")
         self.relation, self.targets = self.world.relation("L"), {}
+        self.off = set()  # (entity, component) that is switched off
         self.told, self.changes = [], []
         self.watched = self.components[0][0]
         self.world.observe("removed", self.watched, self.hear)
@@ -412,6 +414,11 @@ class Model:
     def dtype(self, fields):
         return numpy.dtype([(f"f{i}", weft.entity if f == "entity" else f) for i, f in enumerate(fields)],
                            align=self.random.random() < 0.5)
+
+    @property
+    def switched(self):
+        """The component that can be switched off."""
+        return self.components[2][0]
 
     def component(self, name, number):
         fields = self.some_fields()
@@ -505,6 +512,7 @@ class Model:
         call = self.random.choice([self.create, self.create, self.set, self.set, self.set, self.write, self.column,
                                    self.append, self.add, self.remove, self.destroy, self.set_resource, self.snapshot,
                                    self.record, self.record, self.foreign, self.step, self.relate, self.relate, self.copy,
+                                   self.switch_off, self.switch_off, self.whole, self.whole,
                                    self.record_many, self.look_up, self.over_all, self.step_in_c, self.near, self.fill])
         if entity is None:
             call = self.create
@@ -549,11 +557,59 @@ class Model:
         """One value for all rows of a query."""
         if kind is not None:
             return
-        query = self.world.query(write=[component])
+        having = self.maybe_switched(component)
+        query = self.world.query(write=[component], having=having)
         given, wanted = self.value(fields, None)
         if isinstance(given, dict) and len(given) < len(fields):
             return  # the fields stay: `set` has that
-        self.expect(wanted, lambda: query.write(component, given), lambda _: self.all_rows(component, wanted))
+        self.expect(wanted, lambda: query.write(component, given), lambda _: self.all_rows(component, wanted, having))
+
+    def maybe_switched(self, *beside):
+        return [self.switched] if self.random.random() < 0.5 and self.switched not in beside else []
+
+    def selected(self, *components):
+        """The entities that a query of these selects."""
+        return [e for e, row in self.rows.items() if all(c in row and (e, c) not in self.off for c in components)]
+
+    def switch_off(self, component, fields, kind, entity):
+        """One, some or all rows, at once or by commands."""
+        is_on, component = self.random.random() < 0.4, self.random.choice([component, self.switched, self.switched])
+        if component is not self.switched:
+            self.expect(REFUSED, lambda: self.world.enable(entity, component, is_on), None)
+            return
+        have = [e for e, row in self.rows.items() if component in row]
+        some = self.random.sample(have, min(len(have), self.random.randrange(1, 5)))
+        if not some:
+            return
+        commands, query = self.world.commands(), self.world.query(present=[component])
+        some, call = self.random.choice([
+            (some[:1], lambda: self.world.enable(some[0], component, is_on)), (some, lambda: self.world.enable(some, component, is_on)),
+            (some[:1], lambda: (commands.enable(some[0], component, is_on), commands.play())),
+            (have, lambda: query.enable(component, is_on)),
+            (have, lambda: (commands.all(query).enable(component, is_on), commands.play()))])
+        pairs = {(one, component) for one in some}
+        self.expect(None, call, lambda _: self.off.difference_update(pairs) if is_on else self.off.update(pairs))
+
+    def whole(self, component, fields, kind, _):
+        """A system with all rows: it sees those that are switched on, and the shared value of each."""
+        other, _, other_kind = self.random.choice(self.components)
+        read = [c for c, k in {component: kind, other: other_kind}.items() if k in (None, "shared")]
+        having = self.maybe_switched(*read)
+        wanted = self.selected(*read, *having)
+        seen = []
+
+        def run(s):
+            seen.extend(s.entities.tolist())
+            for c in read:
+                got, values = s[c].tolist(), [self.rows[e][c] for e in seen]
+                if got != values:
+                    raise AssertionError(f"{c.name} of {seen} is {got}, not {values}")
+        if read:
+            self.world.system(run, name="whole", read=read, having=having, whole=True)
+            self.stepped(0)
+            self.world.remove_system("whole")
+            if sorted(seen) != sorted(map(int, wanted)):
+                raise AssertionError(f"{seen} are selected, not {wanted}")
 
     def column(self, component, fields, kind, _):
         if kind not in (None, "sparse") or not any(component in row for row in self.rows.values()):
@@ -562,13 +618,19 @@ class Model:
         given, wanted = self.value(fields, None)
         if isinstance(given, dict) and len(given) < len(fields):
             return  # the fields stay: `set` has that
-        self.expect(wanted, lambda: query.each(lambda s: s.__setitem__(component, given)),
-                    lambda _: self.all_rows(component, wanted))
 
-    def all_rows(self, component, wanted):
-        for row in self.rows.values():
-            if component in row:
-                row[component] = wanted
+        def assign(s):
+            """The rows that are switched off have memory in the column, too: they keep their values."""
+            off = None if s.enabled is None else ~s.enabled
+            old = None if off is None else s[component][off].copy()
+            s[component] = given
+            if off is not None:
+                s[component][off] = old
+        self.expect(wanted, lambda: query.each(assign), lambda _: self.all_rows(component, wanted))
+
+    def all_rows(self, component, wanted, having=()):
+        for one in self.selected(component, *having):
+            self.rows[one][component] = wanted
 
     def add(self, component, fields, kind, entity):
         self.world.add(entity, component)
@@ -578,6 +640,7 @@ class Model:
         self.world.remove(entity, component)
         self.note_removed(component, entity)
         self.rows[entity].pop(component, None)
+        self.off.discard((entity, component))
 
     def note_removed(self, component, entity):
         if component is self.watched and component in self.rows[entity]:
@@ -587,6 +650,7 @@ class Model:
         self.world.destroy(entity)
         self.note_removed(self.watched, entity)
         del self.rows[entity]
+        self.off.discard((entity, self.switched))
         self.targets = {one: None if target == entity else target for one, target in self.targets.items() if one != entity}
         self.world.settle()
 
@@ -610,6 +674,8 @@ class Model:
         kinds = {c: (fields, kind) for c, fields, kind in self.components}
         self.rows[made] = {c: [moved(kinds[c][0], one) for one in v] if kinds[c][1] == "buffer" else moved(kinds[c][0], v)
                            for c, v in self.rows[entity].items()}
+        if (entity, self.switched) in self.off:
+            self.off.add((made, self.switched))
         if entity in self.targets:
             self.targets[made] = made if self.targets[entity] == entity else self.targets[entity]
         self.world.settle()
@@ -644,9 +710,12 @@ class Model:
         given, wanted = self.value(fields, None)
         if isinstance(given, dict) and len(given) < len(fields):
             return
-        self.world.system(lambda s: s.__setitem__(component, given), name="all", write=[component], whole=True)
+        having = self.maybe_switched(component)
+        if not self.selected(component, *having):
+            return
+        self.world.system(lambda s: s.__setitem__(component, given), name="all", write=[component], having=having, whole=True)
         try:
-            self.expect(wanted, lambda: self.stepped(0), lambda _: self.all_rows(component, wanted))
+            self.expect(wanted, lambda: self.stepped(0), lambda _: self.all_rows(component, wanted, having))
         finally:
             self.world.remove_system("all")
 
@@ -701,10 +770,11 @@ class Model:
 
     def snapshot(self, *_):
         if self.saved is None or self.random.random() < 0.5:
-            self.saved = (self.world.snapshot(), {e: dict(row) for e, row in self.rows.items()}, self.resource_value, dict(self.targets))
+            self.saved = (self.world.snapshot(), {e: dict(row) for e, row in self.rows.items()}, self.resource_value, dict(self.targets), set(self.off))
         else:
-            snapshot, rows, self.resource_value, targets = self.saved
+            snapshot, rows, self.resource_value, targets, off = self.saved
             self.world.restore(snapshot)
+            self.off = set(off)
             self.rows, self.targets = {e: dict(row) for e, row in rows.items()}, dict(targets)
             self.world.settle()
             self.world.run_observers()
@@ -740,6 +810,9 @@ class Model:
                 if got != wanted:
                     raise AssertionError(f"{entity}.{component.name} ({component.dtype}) is {got}, not {wanted}")
                 self.checked += 1
+            is_on = self.switched in row and (entity, self.switched) not in self.off
+            if self.world.is_enabled(entity, self.switched) != is_on:
+                raise AssertionError(f"{entity}.{self.switched.name} is {'off' if is_on else 'on'}")
         self.world.run_observers()
         if sorted(self.told, key=repr) != sorted(self.changes, key=repr):
             raise AssertionError(f"observers were told {self.told}, not {self.changes}")
