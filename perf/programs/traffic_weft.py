@@ -74,7 +74,7 @@ def content(numbers, cell, speed, lane):
 
 
 def numbers_of(entities):
-    return entities & np.uint64(0x0FFFFFFF)
+    return entities.view("u4")[::2] & np.uint32(0x0FFFFFFF)  # the index is in the lower half
 
 
 class World:
@@ -112,7 +112,8 @@ class Columns(World):
         self.world.system(self.drive, write=[self.car], read=[self.lane], whole=True)
 
     def drive(self, s):
-        (edge, way), entities, car, lane = beside(s.frame), s.entities, s[self.car], s[self.lane]["number"]
+        (edge, way), entities, car, lanes = beside(s.frame), s.entities, s[self.car], s[self.lane]
+        lane = lanes["number"]
         numbers, cell, speed, busy = numbers_of(entities), car["cell"].copy(), car["speed"].copy(), self.before
         can = np.flatnonzero(lane % ROAD_LANES != edge)
         first = lane[can] * np.uint32(self.cells)
@@ -121,7 +122,7 @@ class Columns(World):
         busy[lane[some] * self.cells + cell[some]] = 0
         lane[some] += np.uint32(way & 0xFFFFFFFF)
         busy[lane[some] * self.cells + cell[some]] = 1
-        s.commands.set(entities[some], self.lane, {"number": lane[some]})
+        s.commands.set(entities[some], self.lane, lanes[some])
         first = lane * np.uint32(self.cells)
         car["cell"], car["speed"] = cell, speed = drive(busy, self.cells, cell, speed, numbers, s.frame, first)
         self.now[:] = 0
