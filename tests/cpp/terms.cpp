@@ -277,6 +277,23 @@ void borrowed_worlds_see_copies_fail()
 
 } // namespace
 
+static void components_of_the_library_have_types()
+{
+    weft::world world;
+    weft::entity hen = world.create(Position{1, 0}), egg = world.create(Position{2, 0});
+    world.add<weft::linked_group>(hen);
+    for (weft::entity e : {hen, egg}) world.buffer<weft::linked_group>(hen).push_back(weft::linked_group{e});
+    world.component<weft::instance_of>();
+    world.add<weft::prefab>(hen); /* and its group */
+    CHECK(world.has<weft::prefab>(egg) && world.component<weft::prefab>().id == weft_component_prefab(world.get()).id);
+    weft::entity copy = world.instantiate(hen);
+    CHECK(world.buffer<weft::linked_group>(copy).size() == 2 && world.read<weft::instance_of>(copy)->entity == hen);
+    world.add<weft::inactive>(copy);
+    CHECK(world.view<Position>().count() == 1 && world.query().with<weft::inactive>().view<Position>().count() == 1);
+    world.set(copy, weft_section{0, 0, 3});
+    CHECK(world.read<weft_section>(copy)->section == 3 && weft_component_find(world.get(), "weft_section").id == 0);
+}
+
 int main()
 {
     parent_is_a_term();
@@ -285,6 +302,7 @@ int main()
     groups_have_an_order_and_a_rate();
     rows_are_filled_in_place();
     many_rows_change_at_once();
+    components_of_the_library_have_types();
 #ifndef WEFT_NO_EXCEPTIONS
     loops_in_parallel_throw();
     worlds_do_not_see_copies_of_others_fail();

@@ -258,6 +258,16 @@ static void entities_are_values()
     CHECK(known.count(world.create(Position{})) == 0 && first != weft::entity{});
 }
 
+static void owners_have_no_addresses_in_hashes()
+{
+    weft::world first, second, third;
+    first.create(Unique{std::make_unique<int>(1)}, Position{1, 2});
+    second.create(Unique{std::make_unique<int>(1)}, Position{1, 2});
+    third.create(Unique{std::make_unique<int>(1)}, Position{1, 3});
+    CHECK(first.hash() == second.hash() && first.hash(WEFT_HASH_CONTENT) == second.hash(WEFT_HASH_CONTENT));
+    CHECK(first.hash() != third.hash());
+}
+
 int main()
 {
     values_begin_with_their_initialisers();
@@ -267,6 +277,7 @@ int main()
     names_are_unique_for_types();
     described_types_are_translated();
     entities_are_values();
+    owners_have_no_addresses_in_hashes();
     std::printf("%d failures\n", failures);
     return failures != 0;
 }

@@ -612,7 +612,7 @@ class Model:
                 raise AssertionError(f"{seen} are selected, not {wanted}")
 
     def column(self, component, fields, kind, _):
-        if kind not in (None, "sparse") or not any(component in row for row in self.rows.values()):
+        if kind not in (None, "sparse") or not self.selected(component):
             return
         query = self.world.query(write=[component])
         given, wanted = self.value(fields, None)

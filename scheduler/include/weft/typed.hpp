@@ -229,6 +229,8 @@ template <class T> weft_type described(const weft_field *fields, std::size_t cou
 template <class T> struct component_defaults {
     static constexpr uint32_t flags = WEFT_DATA;
     static constexpr bool is_relocatable = std::is_trivially_copyable_v<T>;
+    /* Whether weft_world_hash sees the bytes: those of an owner are addresses, other ones in each run. */
+    static constexpr bool is_hashed = std::is_trivially_copyable_v<T>;
     static const char *name()
     {
         static const std::string text = detail::type_name<T>();
@@ -244,13 +246,41 @@ template <class T> struct component_traits<const T> : component_traits<T> {
 };
 
 /* The component Parent: `const weft::parent &above` as an argument, with<weft::parent>() as a term;
- * above.entity is the parent. The library makes it, as it does those of transform.h: traits of such
- * a component have a function `made`. */
+ * above.entity is the parent. The library makes it and those below: traits of such a component have a
+ * function `made`. InstanceOf likewise: its entity is the prefab. */
 struct parent : weft_target {
+};
+struct instance_of : weft_target {
+};
+/* Tags: queries leave out what has them, unless they name them (entity.h). */
+struct prefab {
+};
+struct inactive {
+};
+/* Element of the buffer LinkedGroup: element 0 is the root. */
+struct linked_group {
+    weft_entity entity;
 };
 template <> struct component_traits<parent> : component_defaults<parent> {
     static const char *name() { return "Parent"; }
     static weft_component made(weft_world *world) { return weft_component_parent(world); }
+};
+template <> struct component_traits<instance_of> : component_defaults<instance_of> {
+    static const char *name() { return "InstanceOf"; }
+    static weft_component made(weft_world *world) { return weft_component_instance_of(world); }
+};
+template <> struct component_traits<prefab> : component_defaults<prefab> {
+    static const char *name() { return "Prefab"; }
+    static weft_component made(weft_world *world) { return weft_component_prefab(world); }
+};
+template <> struct component_traits<inactive> : component_defaults<inactive> {
+    static const char *name() { return "Inactive"; }
+    static weft_component made(weft_world *world) { return weft_component_inactive(world); }
+};
+template <> struct component_traits<linked_group> : component_defaults<linked_group> {
+    static constexpr uint32_t flags = WEFT_BUFFER;
+    static const char *name() { return "LinkedGroup"; }
+    static weft_component made(weft_world *world) { return weft_component_linked_group(world); }
 };
 template <> struct component_traits<weft_local_transform> : component_defaults<weft_local_transform> {
     static const char *name() { return "LocalTransform"; }
@@ -556,7 +586,7 @@ template <class T> void describe(weft_component_desc &desc, [[maybe_unused]] fai
 {
     using traits = component_traits<T>;
     desc.name = traits::name();
-    desc.flags = flags_of<T>;
+    desc.flags = flags_of<T> | (traits::is_hashed ? 0 : WEFT_NOT_HASHED);
     desc.type = traits::type();
     desc.size = is_tag<T> ? 0 : sizeof(T);
     desc.alignment = is_tag<T> ? 1 : alignof(T);
@@ -1202,8 +1232,8 @@ template <class T, bool optional> struct component_column {
     static void declare([[maybe_unused]] state &known, weft_term &term)
     {
         require_argument<is_known>();
-        static_assert(std::is_const_v<T> || !std::is_same_v<value, parent>,
-                      "Parent is const as a term: change it by relate() or a command");
+        static_assert(std::is_const_v<T> || !(std::is_same_v<value, parent> || std::is_same_v<value, instance_of>),
+                      "Parent and InstanceOf are const as a term: change them by relate() or a command");
         static_assert(!is_known || is_value, "a tag has no value: name it in with<T>()");
         static_assert(!is_value || (flags & (WEFT_BUFFER | WEFT_RESOURCE)) == 0,
                       "buffers: weft::buffer<T>; resources: weft::resource<T>");

@@ -41,6 +41,17 @@
 namespace weft
 {
 
+/* The components of stream.h: which section an entity is of, and what asks for one. */
+template <> struct component_traits<weft_section> : component_defaults<weft_section> {
+    static constexpr uint32_t flags = WEFT_SHARED;
+    static const char *name() { return "Section"; }
+    static weft_component made(weft_world *world) { return weft_component_section(world); }
+};
+template <> struct component_traits<weft_section_request> : component_defaults<weft_section_request> {
+    static const char *name() { return "SectionRequest"; }
+    static weft_component made(weft_world *world) { return weft_component_section_request(world); }
+};
+
 /* ---- queries ---- */
 
 /* Terms beside those that a function's arguments make: for systems and queries. */
@@ -646,6 +657,9 @@ template <class T> class observer_builder
   public:
     observer_builder(detail::state *known, const char *name) : known_(known)
     {
+        static_assert(!detail::is_component<T> ||
+                          (detail::flags_of<T> & (WEFT_SHARED | WEFT_SPARSE | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE)) == 0,
+                      "tags and components in columns are observed: of others a tag that is added with them");
         desc_.name = name;
         desc_.component = known->obtain<T>();
     }
