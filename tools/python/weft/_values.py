@@ -194,6 +194,8 @@ def _without_enums(name, rows, at, enums):
     out = []
     for row in rows:
         row = tuple(row)
+        if len(row) > 1 and row[1] is None:
+            raise TypeError(f"{name}.{row[0]}: None is no dtype (NumPy takes it for float64)")
         if len(row) > 1 and _is_enum(row[1]):
             enums[(*at, row[0])] = row[1]
             row = (row[0], "i4", *row[2:])
