@@ -376,7 +376,7 @@ class StrictValues(Bed):
         for dtype in ("3i4", "4f4", "(3,1)f4", [("value", "3f4")]):
             with self.assertRaisesRegex(weft.AlreadyExistsError, "Position is known"):
                 self.world.component("Position", dtype)
-        for dtype in ([], "", "V0", "S0", "O", ">f4", "U3", [("a", "O")], [("a", None)], [("a", [("b", None)])]):
+        for dtype in (None, [], "", "V0", "S0", "O", ">f4", "U3", [("a", "O")], [("a", None)], [("a", [("b", None)])]):
             with self.subTest(dtype=dtype), self.assertRaises((TypeError, ValueError)):
                 self.world.component("Empty", dtype)
 

@@ -50,7 +50,7 @@ class Components:
         grows, of elements of the dtype. enableable: can be switched off; cleanup: stays when its entity is
         destroyed, until it is removed; hashed=False: world.hash leaves it out; copied=False: copies of an entity
         do not get it. units, texts, ranges: what tools show, by field: {"x": "m"}, {"x": (0, 10)}."""
-        return self._register(name, dtype, _flags(kind, enableable, cleanup, hashed, copied), units, texts, ranges)
+        return self._register(name, _given(name, dtype), _flags(kind, enableable, cleanup, hashed, copied), units, texts, ranges)
 
     def tag(self, name, *, sparse=False, cleanup=False):
         """A component without a value."""
@@ -61,8 +61,8 @@ class Components:
         elements of the dtype."""
         if kind not in (None, "buffer"):
             raise ValueError(f"kind of a resource is None or 'buffer', not {kind!r}")
-        return self._register(name, dtype, _native.RESOURCE | _KINDS[kind] | (0 if hashed else _native.NOT_HASHED), units, texts,
-                              ranges)
+        return self._register(name, _given(name, dtype), _native.RESOURCE | _KINDS[kind] | (0 if hashed else _native.NOT_HASHED),
+                              units, texts, ranges)
 
     def get_resource(self, component):
         """The value of a resource (a copy); of a buffer an array of its elements."""
@@ -82,6 +82,12 @@ class Components:
             return
         old = self.get_resource(component)
         self._native.resource_write(component.number, component._bytes(value, old=old))
+
+
+def _given(name, dtype):
+    if dtype is None:
+        raise TypeError(f"{name}: None is no dtype: world.tag makes a component without a value")
+    return dtype
 
 
 def _shape(dtype):
