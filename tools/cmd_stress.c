@@ -70,23 +70,40 @@ static uint64_t run_once(weft_stress_config config, char **names, int count, uin
     return errors;
 }
 
+/* `*one`: the scenario, NULL for all of them. */
+static int find_scenario(const char *name, const weft_stress_scenario **one)
+{
+    const char *near = NULL;
+    *one = NULL;
+    if (strcmp(name, "all") == 0) return WEFT_CLI_CONTINUE;
+    if ((*one = weft_stress_find(name, &near))) return WEFT_CLI_CONTINUE;
+    if (near)
+        return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", name, near);
+    return weft_cli_misuse("stress", "no scenario '%s'; see --list", name);
+}
+
+static int list(char *const *names, int count, bool is_json)
+{
+    const weft_stress_scenario *one;
+    for (int i = 0; i < count; i++) {
+        int status = find_scenario(names[i], &one);
+        if (status != WEFT_CLI_CONTINUE) return status;
+    }
+    weft_stress_list(names, count, is_json);
+    return WEFT_CLI_OK;
+}
+
 /* Finds all the names first, so that a misspelt one costs no minutes of running. */
 static int run_names(weft_stress_config *config, char **names, int count, uint64_t until_fail)
 {
     uint32_t scenarios = 0;
     for (int i = 0; i < count; i++) {
-        const char *near = NULL;
-        bool is_all = strcmp(names[i], "all") == 0;
-        const weft_stress_scenario *one = is_all ? NULL : weft_stress_find(names[i], &near);
-        scenarios += is_all ? weft_stress_count() : 1;
-        if (config->from && (is_all || (one && !weft_stress_is_round_alone(one))))
+        const weft_stress_scenario *one;
+        int status = find_scenario(names[i], &one);
+        if (status != WEFT_CLI_CONTINUE) return status;
+        scenarios += one ? 1 : weft_stress_count();
+        if (config->from && !(one && weft_stress_is_round_alone(one)))
             return weft_cli_misuse("stress", "--from: '%s' keeps state between rounds", names[i]);
-        if (is_all || one) continue;
-        if (near) {
-            return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i],
-                                   near);
-        }
-        return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
     }
     for (uint64_t k = 0; k < until_fail; k++) {
         if (run_once(*config, names, count, scenarios) != 0) return WEFT_CLI_FOUND;
@@ -175,10 +192,7 @@ static int run_stress(int argc, char **argv)
     int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status == WEFT_CLI_CONTINUE) status = weft_cli_inspect("stress", inspect);
     if (status != WEFT_CLI_CONTINUE) return status;
-    if (is_list) {
-        weft_stress_list(is_json);
-        return WEFT_CLI_OK;
-    }
+    if (is_list) return list(argv + first, argc - first, is_json);
     if (replay && first < argc)
         return weft_cli_misuse("stress", "--replay takes no scenario: its file says which");
     if (replay) return weft_stress_replay(replay);

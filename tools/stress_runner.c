@@ -93,10 +93,19 @@ const weft_stress_scenario *weft_stress_find(const char *name, const char **near
     return NULL;
 }
 
-void weft_stress_list(bool is_json)
+static bool is_named(const char *name, char *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0 || strcmp(names[i], "all") == 0) return true;
+    }
+    return count == 0;
+}
+
+void weft_stress_list(char *const *names, int count, bool is_json)
 {
     const weft_stress_scenario *s;
     for (uint32_t i = 0; (s = weft_stress_at(i)); i++) {
+        if (!is_named(s->name, names, count)) continue;
         if (!is_json) {
             weft_cli_print_text(s->summary, (uint32_t)printf("%-20s ", s->name), 21);
             continue;

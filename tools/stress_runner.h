@@ -22,8 +22,8 @@ typedef struct weft_stress_config {
     bool is_json;
 } weft_stress_config;
 
-/* Prints name and summary of every scenario. */
-void weft_stress_list(bool is_json);
+/* Prints name and summary of those of these names; "all" and no name: of every scenario. */
+void weft_stress_list(char *const *names, int count, bool is_json);
 /* Whether a round can be run without those before it. */
 static inline bool weft_stress_is_round_alone(const weft_stress_scenario *scenario)
 {

@@ -183,6 +183,9 @@ done
 expect 0 '^create.single ' bench storage --list
 expect 0 '^filter.shared ' bench query --list
 expect 0 '^alloc ' stress --list
+expect 0 '^world ' stress --list world
+[ "$(wc -l <"$work/out")" -eq 1 ] || { failed=$((failed + 1)) && echo 'FAILED: stress --list world lists others, too'; }
+expect 2 "no scenario 'zzzzzzzz'" stress --list zzzzzzzz
 expect 0 '^  64MiB  *1 .* raw ' bench self.copy --reps 1
 for code in '' $("$weft" explain | sed -n 's/^\(E[0-9]*\) .*/\1/p'); do expect 0 '^E' explain $code; done
 expect 0 '^frame.seven ' bench schedule --list

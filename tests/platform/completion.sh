@@ -26,6 +26,7 @@ complete_in_zsh() {
     zsh -f -c '_describe() { print -rl -- ${pairs%%:*} }
         _files() { print files }
         _normal() { print $words[-1] }
+        _message() { print "value $1" }
         folder=$1 service=${2/_/-}; shift 2; words=("$@"); CURRENT=$#; PREFIX=$words[-1]
         _complete() { source $folder/_weft }; _complete' zsh "$folder" "$program" "$@"
 }
@@ -37,6 +38,26 @@ wrapped() {
     [ "$found" -eq 0 ] && return
     failed=$((failed + 1))
     echo "FAILED in $1: lines that a text goes on with are offered"
+}
+
+# Of the codes only codes are offered: texts of theirs are wrapped, too.
+codes() {
+    count=$((count + 1))
+    found=$("complete_in_$1" "$command" explain '' | tr - _ | sort)
+    [ "$found" = "$("$weft" explain --json | sed 's/.*"name":"WEFT_\([A-Z_]*\)".*/\L\1/' | sort)" ] && return
+    failed=$((failed + 1))
+    echo "FAILED in $1: not the names of error codes: $(echo "$found" | head -n 3)"
+}
+
+# nothing SHELL WORD...: no names of the program, but files where its shell adds them.
+nothing() {
+    shell=$1
+    shift
+    count=$((count + 1))
+    found=$("complete_in_$shell" "$command" "$@" | grep -v -e '^$' -e '^files$' -e '^value [A-Z]*$')
+    [ -z "$found" ] && return
+    failed=$((failed + 1))
+    echo "FAILED in $shell: $program $*: offered is $(echo "$found" | head -n 3)"
 }
 
 # One shell completes both programs in turn: loaded as a function, as zsh does it.
@@ -63,12 +84,24 @@ for shell in $shells; do
     offers $shell --inspect stress --insp
     offers $shell all stress al
     wrapped $shell
+    codes $shell
+    offers $shell help he
+    nothing $shell stress --replay ''
+    nothing $shell stress --seed ''
+    nothing $shell bench --compare ''
+    nothing $shell bake -o ''
+    if [ "$shell" = bash ]; then # there = is a word
+        offers $shell write stress --inspect = wr
+        offers $shell paused stress --inspect =
+    fi
     command -v python3 >/dev/null || continue
     program=weft_perf command=$2/tools/weft-perf
     offers $shell annotate ann
     offers $shell --stack-bytes flame --sta
     offers $shell counts probe co
     offers $shell true flame -- true
+    nothing $shell trace --save ''
+    [ "$shell" = zsh ] || nothing $shell flame -- cat ''
     [ "$shell" = bash ] || in_turn "$command"
 done
 echo "$count completions in $shells, $failed failed"

@@ -220,6 +220,8 @@ def check_usage():
                  (["annotate"], "name a system"), (["flame", "move"], "after --"),
                  (["flame", "--hertz", "0"], "--hertz"), (["flame", "--stack-bytes", "9"], "--stack-bytes"),
                  (["flame", "-o", folder + "/none"], "no recording in"),
+                 (["annotate", "-o", folder + "/none", "move"], "no recording in"),
+                 (["trace", "-o", folder + "/silent", "--", "true"], "the command wrote no trace"),
                  (["probe", "none", "--", "true"], "there are: counts, sample, sleep, slices, steals"),
                  (["probe", "-o", probes.RECIPES, "counts", "--", "true"], "which would be written over"),
                  (["stat", "-o", folder, "--", folder + "/trace/game"], "is emptied for the recording")]

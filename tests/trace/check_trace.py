@@ -99,6 +99,18 @@ def frames_of(events):
     return [value for _, kind, _, name, value in events if kind == "B" and name == "frame"]
 
 
+def check_nothing(at):
+    """Nothing to convert, or something else, is told in a sentence."""
+    open(at("none"), "wb").close()
+    for tool, arguments, text in (("weft-trace-json", [at("none"), at("x.json")], "has no event"),
+                                  ("weft-trace-merge", ["-o", at("x"), at("none")], "is no .pftrace"),
+                                  ("weft-trace-merge", ["-o", at("x"), at("absent")], "cannot read"),
+                                  ("weft-schedule-dot", [at("none")], "is not what weft_schedule_json writes"),
+                                  ("weft-schedule-dot", [at("absent")], "cannot read")):
+        done = subprocess.run([os.path.join(sys.argv[2], tool), *arguments], capture_output=True, text=True)
+        check(done.returncode == 1 and text in done.stderr and len(done.stderr.splitlines()) == 1, f"{tool} {arguments}: {done.stderr}")
+
+
 def check_windows(at):
     """What of a run is kept."""
     def trace(name, frames, **variables):
@@ -345,6 +357,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(spans.get("frame") == spans.get("playback") == 2, f"cut: {spans}")
     done = subprocess.run([os.path.join(sys.argv[2], "weft-trace-json"), "--frames", "99", at("a.pftrace"), at("a.json")], capture_output=True)
     check(done.returncode != 0 and b"no frame" in done.stderr, "cut: frame 99")
+    check_nothing(at)
     for workers in "12": # the owner alone runs systems, however many there are
         run(workers, "0", "5", at("cost.slices"))
         check_slices(at("cost.slices"))

@@ -45,6 +45,11 @@ def folder_of(arguments, kind):
     return os.path.join(arguments.output, kind)
 
 
+def must_exist(path, arguments):
+    if not os.path.exists(path):
+        raise Refused(f"no recording in {arguments.output}: name a COMMAND after --, or its folder with -o")
+
+
 def record(arguments):
     folder = folder_of(arguments, "samples")
     status = recording.record(folder, arguments.command, arguments.stacks, arguments.stack_bytes,
@@ -119,8 +124,8 @@ def flame(arguments):
         is_traced = not can_sample(arguments)
         if run_traced(arguments) if is_traced else record(arguments):
             return 1
-    elif not os.path.isdir(folder_of(arguments, "trace" if is_traced else "samples")):
-        raise Refused(f"no recording in {arguments.output}: name a COMMAND after --, or its folder with -o")
+    else:
+        must_exist(folder_of(arguments, "trace" if is_traced else "samples"), arguments)
     (flame_of_spans if is_traced else flame_of_samples)(arguments)
     return 0
 
@@ -211,7 +216,7 @@ def print_frames(profile, rows, arguments):
 
 
 def print_worst(profile, arguments):
-    if not arguments.json:
+    if arguments.worst and not arguments.json:
         print("\nworst frames, and the rows that took longer than mostly")
     for number, ns, more in frames.worst(profile, arguments.worst):
         if arguments.json:
@@ -263,6 +268,8 @@ def trace(arguments):
     source = arguments.name or arguments.output
     if arguments.command and run_traced(arguments):
         say("the command failed; what it left of its trace follows")
+    if arguments.command and not os.path.exists(os.path.join(source, "trace", "trace.pftrace")):
+        raise Refused("the command wrote no trace: it makes no world of weft, or drops the environment (WEFT_TRACE)")
     profile = frames.read(source)
     other = frames.read(arguments.compare) if arguments.compare else None
     if arguments.save:
@@ -282,6 +289,7 @@ def trace(arguments):
 def annotate(arguments):
     if arguments.command and record(arguments):
         return 1
+    must_exist(os.path.join(folder_of(arguments, "samples"), "perf.data"), arguments)
     samples = recording.read_samples(folder_of(arguments, "samples"))
     mine = [s for s in samples if s.system == arguments.name]
     if not mine:
