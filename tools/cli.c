@@ -102,8 +102,12 @@ static void print_manual(const weft_cli_usage *usage)
 {
     fputs(".TH WEFT-", stdout); /* capitals, as all pages have */
     for (const char *c = usage->command; *c; c++) putchar(toupper((unsigned char)*c));
+    char what[256]; /* as whatis shows it among other names: no sentence */
+    int length = snprintf(what, sizeof(what), "%c%s", tolower((unsigned char)usage->summary[0]),
+                          usage->summary + 1);
+    if (length > 0 && what[length - 1] == '.') what[length - 1] = '\0';
     printf(" 1\n.SH NAME\nweft-%s \\- ", usage->command);
-    print_roff(usage->summary);
+    print_roff(what);
     printf(".SH SYNOPSIS\n.B weft %s\n[options] ", usage->command);
     print_roff(usage->arguments);
     puts(".SH OPTIONS");

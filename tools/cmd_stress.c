@@ -77,8 +77,7 @@ static int find_scenario(const char *name, const weft_stress_scenario **one)
     *one = NULL;
     if (strcmp(name, "all") == 0) return WEFT_CLI_CONTINUE;
     if ((*one = weft_stress_find(name, &near))) return WEFT_CLI_CONTINUE;
-    if (near)
-        return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", name, near);
+    if (near) return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", name, near);
     return weft_cli_misuse("stress", "no scenario '%s'; see --list", name);
 }
 

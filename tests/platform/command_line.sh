@@ -72,6 +72,7 @@ for command in bake bench stress explain screen dump diverge live simulate shard
     [ "$command" = simulate ] || expect 0 '^examples:' help $command
     expect 0 '^\.TH WEFT-[A-Z-]* 1$' $command --help=man
     manual "$work/out"
+    grep -q "^weft-$command .. [a-z].*[^.]\$" "$work/out" || { failed=$((failed + 1)) && echo "FAILED: weft $command --help=man: NAME is a sentence"; }
 done
 expect 0 '^self.clock ' bench --list
 expect 0 '"bench":"self.clock"' bench --list --json
