@@ -70,6 +70,7 @@ static int make_world(const struct options *o, const struct types *types, weft_w
     const weft_world_desc desc = {.workers = o->workers,
                                   .name = "bake",
                                   .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
+                                  .is_hidden = true,
                                   .error = &error};
     if (weft_world_create(&desc, out) != WEFT_OK) return weft_cli_fail("bake", "%s", error.text);
     weft_transform transform;

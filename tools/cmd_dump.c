@@ -154,8 +154,8 @@ static int run_dump(int argc, char **argv)
         return weft_cli_ranks_start((char *[]){name, argv[first], (char *)(uintptr_t)out, NULL});
     }
     weft_world *world;
-    weft_result result =
-        weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);
+    weft_result result = weft_world_create(
+        &(weft_world_desc){.workers = 1, .name = "dump", .is_hidden = true}, &world);
     if (result != WEFT_OK) return weft_cli_fail("dump", "%s", weft_result_text(result));
     int code = read_types(world, types);
     if (code == WEFT_CLI_OK)

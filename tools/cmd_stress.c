@@ -96,14 +96,18 @@ static int list(char *const *names, int count, bool is_json)
 static int run_names(weft_stress_config *config, char **names, int count, uint64_t until_fail)
 {
     uint32_t scenarios = 0;
+    bool has_world = false;
     for (int i = 0; i < count; i++) {
         const weft_stress_scenario *one;
         int status = find_scenario(names[i], &one);
         if (status != WEFT_CLI_CONTINUE) return status;
         scenarios += one ? 1 : weft_stress_count();
+        has_world = has_world || one == NULL || !one->has_no_world;
         if (config->from && !(one && weft_stress_is_round_alone(one)))
             return weft_cli_misuse("stress", "--from: '%s' keeps state between rounds", names[i]);
     }
+    if (config->is_inspected && !has_world)
+        return weft_cli_misuse("stress", "--inspect: '%s' makes no world to look at", names[0]);
     for (uint64_t k = 0; k < until_fail; k++) {
         if (run_once(*config, names, count, scenarios) != 0) return WEFT_CLI_FOUND;
     }
@@ -205,6 +209,7 @@ static int run_stress(int argc, char **argv)
         .from = (uint32_t)from,
         .with_faults = with_faults,
         .is_json = is_json,
+        .is_inspected = inspect != NULL,
     };
     if (argc - first == 1 && strcmp(argv[first], "everything") == 0)
         return run_everything(&config, argv + first, until, is_shrink, are_cells);

@@ -47,6 +47,7 @@ typedef struct weft_stress_scenario {
     void (*destroy)(void *state); /* may be NULL */
     uint32_t rounds;              /* rounds that the hash covers; 0 = 4 */
     bool is_round_alone; /* despite its state a round does the same without those before it */
+    bool has_no_world;   /* it works with jobs alone: there is nothing to inspect */
 } weft_stress_scenario;
 
 /* Reports one broken promise; the run ends after this round with status 1 and prints the command

@@ -189,9 +189,9 @@ void weft_stress_against_open(host_round *r)
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
     bool is_open = make_world(a, r);
+    const weft_world_desc scratch = {.workers = 1, .is_hidden = true};
     for (uint32_t i = 0; i < r->host_count && is_open; i++)
-        is_open =
-            weft_world_create(&(weft_world_desc){.workers = 1}, &a->scratches[i].second) == WEFT_OK;
+        is_open = weft_world_create(&scratch, &a->scratches[i].second) == WEFT_OK;
     if (!is_open) weft_stress_error(r->stress, "the world that is called cannot be made");
     r->against = a;
 }

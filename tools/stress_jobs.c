@@ -212,6 +212,6 @@ static uint64_t jobs_round(weft_stress *stress, void *data)
 
 const weft_stress_scenario weft_stress_scenarios_jobs[] = {
     {"jobs", "children, loops, dependent jobs and graphs at once, exact counts", jobs_create,
-     jobs_round, jobs_destroy, 8, true},
+     jobs_round, jobs_destroy, 8, true, true},
     {0},
 };

@@ -20,6 +20,7 @@ typedef struct weft_stress_config {
     uint32_t from;   /* the first round; not 0 only for scenarios without state between rounds */
     bool with_faults;
     bool is_json;
+    bool is_inspected; /* --inspect: asked for */
 } weft_stress_config;
 
 /* Prints name and summary of those of these names; "all" and no name: of every scenario. */

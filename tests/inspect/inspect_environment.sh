@@ -35,6 +35,23 @@ told() { # OPTION ...: how often a URL is told
 [ "$(told everything --inspect=0)" -ge 1 ]; check "stress everything is inspected" $?
 [ "$(told everything --inspect=0 --json)" -ge 1 ]; check "with --json as well" $?
 [ "$(told determinism --inspect=0)" -eq 1 ]; check "worlds one after the other have one URL, told once" $?
+once() { # OPTION ...: no URL is told twice, however many worlds there are at once
+    "$weft" stress "$@" --inspect=0 --seed 7 --rounds 2 --workers 2 2>&1 >"$work/out" | grep -o 'http.*' | sort | uniq -d >"$work/twice"
+    [ ! -s "$work/twice" ]
+}
+once everything; check "each URL is told once" $?
+once threads; check "by worlds of several threads as well" $?
+"$weft" stress jobs --inspect --rounds 1 >"$work/out" 2>"$work/err"
+[ $? -eq 2 ] && grep -q "makes no world" "$work/err"; check "a scenario without a world says so" $?
+printf '{"weft": 1, "objects": {"lamp": {}}}' >"$work/a.weft"
+WEFT_INSPECT=0 "$weft" bake "$work/a.weft" -o "$work/a.world" >"$work/out" 2>"$work/err" &&
+    WEFT_INSPECT=0 "$weft" dump "$work/a.world" >"$work/out" 2>>"$work/err" && [ ! -s "$work/err" ]
+check "a world that is read or written, and takes no step, has no page" $?
+if command -v script >/dev/null; then # stress lets a line of progress stand when its next world is made
+    TERM=xterm script -qec "$weft stress everything --seconds 1.5 --workers 2 --inspect=0" /dev/null >"$work/out"
+    [ "$(grep -c 'inspector: http' "$work/out")" -ge 1 ]; check "in a terminal" $?
+    sed 's/.*\r.\[K//' "$work/out" | grep 'inspector: http' | grep -vq '^weft: '; [ $? -eq 1 ]; check "the URL has its own line" $?
+fi
 run --inspect=0,paused,; [ $? -eq 2 ]; check "an empty word is refused" $?
 run --inspect=none; [ $? -eq 2 ]; check "--inspect=none is refused" $?
 grep -q '27760,write' "$work/err"; check "and says what to give" $?

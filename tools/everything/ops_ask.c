@@ -184,6 +184,7 @@ static void described_carry(everything *e, weft_world *world, weft_component com
     const weft_world_desc desc = {.workers = 1,
                                   .without_huge_pages = true,
                                   .trace_file = "",
+                                  .is_hidden = true,
                                   .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
     result = weft_world_create(&desc, &loaded);
     if (everything_result(e, "weft_world_create", result, WEFT_OK)) {

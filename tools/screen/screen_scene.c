@@ -134,7 +134,8 @@ enum tle_result screen_scene_read(const char *path, tle_report_fn *report, void 
 {
     weft_world *world;
     *catalogue = (struct tle_catalogue){.objects = NULL};
-    if (weft_world_create(&(weft_world_desc){.workers = 1, .name = "scene"}, &world) != WEFT_OK)
+    if (weft_world_create(&(weft_world_desc){.workers = 1, .name = "scene", .is_hidden = true},
+                          &world) != WEFT_OK)
         return TLE_NO_MEMORY;
     const weft_component component = screen_scene_register(world);
     enum tle_result result = TLE_NO_MEMORY;

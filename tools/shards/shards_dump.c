@@ -123,7 +123,8 @@ int shards_dump(int argc, char **argv)
     weft_world *world;
     if (weft_ranks_count() != 1 || argc < 2)
         return weft_cli_misuse("dump", "a checkpoint is read by one process, without mpirun");
-    if (weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world) != WEFT_OK)
+    if (weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump", .is_hidden = true},
+                          &world) != WEFT_OK)
         return weft_cli_fail("dump", "no world: memory was refused");
     const int status = dump(world, argv[1], argc > 2 ? argv[2] : NULL);
     weft_world_destroy(world);

@@ -397,19 +397,35 @@ static bool read_value(const char *value, weft_inspect_desc *out)
     return true;
 }
 
+/* What the worlds of a process share: one key, so that an open page finds the next world, and the
+ * ports that were told. A world takes one of them that is free before another is told; more than
+ * these are told again. */
+static struct {
+    pthread_mutex_t lock; /* guards the rest */
+    char token[WEFT__TOKEN_BYTES];
+    uint32_t ports[32], count;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whether it was not told before; now it is. */
+static bool is_new_port(uint32_t port)
+{
+    pthread_mutex_lock(&process.lock);
+    bool is_new = true;
+    for (uint32_t i = 0; i < process.count; i++) is_new = is_new && process.ports[i] != port;
+    if (is_new && process.count < sizeof process.ports / sizeof *process.ports)
+        process.ports[process.count++] = port;
+    pthread_mutex_unlock(&process.lock);
+    return is_new;
+}
+
 /* Says where the page is, and from another machine how to reach it. Terminals make URLs clickable;
- * that of an editor forwards the port by itself. */
+ * that of an editor forwards the port by itself. A line of progress that ends nowhere is wiped. */
 static void tell_url(const weft_inspect *inspect, const weft_log *log)
 {
-    static char told[sizeof inspect->url]; /* worlds one after the other have one URL: told once */
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    const bool is_told = strcmp(told, inspect->url) == 0;
-    memcpy(told, inspect->url, sizeof told);
-    pthread_mutex_unlock(&lock);
-    if (is_told) return;
-    const char *editor = secure_getenv("TERM_PROGRAM");
     unsigned port = weft__server_port(inspect->server);
+    if (!is_new_port(port)) return;
+    if (log->write == NULL && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    const char *editor = secure_getenv("TERM_PROGRAM");
     weft__log(log, WEFT_LOG_REPORT, "inspector: %s", inspect->url);
     const char *ssh = secure_getenv("SSH_CONNECTION");
     char host[64] = "HOST", own_port[16] = "";
@@ -422,29 +438,36 @@ static void tell_url(const weft_inspect *inspect, const weft_log *log)
               own_port, port, port, host);
 }
 
+/* Any port: one that was told, if it is free again. */
+static weft_result start_anywhere(weft_world *world, weft_inspect_desc *desc, weft_inspect **out,
+                                  const char **why)
+{
+    desc->takes_next_port = false;
+    for (uint32_t i = 0;; i++) {
+        pthread_mutex_lock(&process.lock);
+        desc->port = i < process.count ? process.ports[i] : WEFT_INSPECT_ANY_PORT;
+        pthread_mutex_unlock(&process.lock);
+        weft_result result = start(world, desc, out, why);
+        if (result == WEFT_OK || desc->port == WEFT_INSPECT_ANY_PORT) return result;
+    }
+}
+
 /* A world was made by a program whose environment asks for an inspector. What goes wrong must not
  * make the program fail. */
 static void inspect_created(weft_world *world)
 {
-    static char
-        token[WEFT__TOKEN_BYTES]; /* one for the process: an open page finds the next world */
-    static uint32_t port_before;  /* that was drawn: the same for the world that comes after */
     weft_inspect_desc desc;
     weft_inspect *inspect;
     const char *why, *value = secure_getenv("WEFT_INSPECT");
     if (value == NULL || !read_value(value, &desc)) return;
-    if (token[0] == '\0' && !draw_token(token)) return;
-    desc.token = token;
-    const bool is_any = desc.port == WEFT_INSPECT_ANY_PORT;
-    weft_result result = WEFT_IO;
-    if (is_any && port_before != 0) {
-        desc.port = port_before;
-        desc.takes_next_port = false;
-        result = start(world, &desc, &inspect, &why);
-        desc.port = WEFT_INSPECT_ANY_PORT;
-    }
-    if (result != WEFT_OK) result = start(world, &desc, &inspect, &why);
-    if (result == WEFT_OK && is_any) port_before = weft__server_port(inspect->server);
+    pthread_mutex_lock(&process.lock);
+    const bool has_token = process.token[0] != '\0' || draw_token(process.token);
+    pthread_mutex_unlock(&process.lock);
+    if (!has_token) return;
+    desc.token = process.token;
+    const weft_result result = desc.port == WEFT_INSPECT_ANY_PORT
+                                   ? start_anywhere(world, &desc, &inspect, &why)
+                                   : start(world, &desc, &inspect, &why);
     if (result != WEFT_OK)
         weft__log(&desc.log, WEFT_LOG_WARNING, "WEFT_INSPECT=%s: a world is not inspected: %s",
                   value, why);
