@@ -1389,6 +1389,25 @@ def changes_of_values_are_undone_one_by_one(b, host, _):
 
 
 @scenario
+def an_undo_tells_what_the_program_made_of_the_value(b, host, _):
+    open_entity(b, host, "moon")
+    field = "[id='f-Orbit-mean_motion']"
+    first = b.run("return document.querySelector(arguments[0]).value", field)
+    enter(b, field, "0.05")
+    b.wait("written", "document.querySelector('.written')")
+    b.run("document.activeElement.blur()")
+    moon = b.text(".part code")
+    told(b, {"do": "set", "entity": moon, "component": "Orbit", "path": "mean_motion", "value": 0.06}) # as a system would
+    b.wait("it is shown", "document.querySelector(arguments[0]).value === '0.06'", field)
+    b.click(b.find_text("main button", "Undo"))
+    b.wait("it is told", "document.querySelector('main').textContent.includes('Orbit.mean_motion: it is 0.06 now, no longer 0.05 as it was written; Undo again takes it back anyway')")
+    equal([f["value"] for c in told(b, {"do": "entity", "entity": moon})["components"] if c["name"] == "Orbit" for f in c["fields"] if f["path"] == "mean_motion"], ["0.06"])
+    b.click(b.find_text("main button", "Undo"))
+    b.wait("as before", "document.querySelector(arguments[0]).value === arguments[1]", field, first)
+    b.wait("nothing is left", "[...document.querySelectorAll('main button')].find(e => e.textContent === 'Undo').hidden")
+
+
+@scenario
 def an_undo_goes_to_the_entity_that_was_changed(b, host, _):
     open_entity(b, host, "moon")
     enter(b, "[id='f-Wide-number']", "5")
@@ -1565,11 +1584,26 @@ def a_query_that_is_wrong_is_said_in_space(b, host, _):
 
 
 @scenario
+def the_chosen_point_is_drawn_whatever_is_left_out(b, host, _):
+    open_window(b, host, "space", "?query=Orbit")
+    b.wait("points", POINTS + " === '4 rows'")
+    asked = {"do": "points", "query": "", "component": "Position", "x": "x", "y": "y", "count": 3}
+    few = told(b, asked)
+    some = set(few["entities"])
+    moon = told(b, {"do": "entity", "name": "moon"})["entity"]
+    assert few["unit"] == "m" and moon not in some and few["total"] > 1000, few
+    equal(set(told(b, {**asked, "entity": moon})["entities"]) - some, {moon})
+    equal(len(told(b, {**asked, "entity": few["entities"][0]})["entities"]), len(some))
+    equal(len(told(b, {**asked, "entity": "4000000:1"})["entities"]), len(some))
+
+
+@scenario
 def an_entity_leads_to_space_and_back(b, host, _):
     open_entity(b, host, "moon")
     b.click(b.find_text(".part a.link", "Show it in space"))
     b.wait("space", "document.querySelector('#tab-space').getAttribute('aria-selected') === 'true' && document.querySelectorAll('.plain li').length > 3")
-    b.click(b.find_text(".split a.link", "Entity"))
+    b.wait("distances have the unit", "/\\d m$/.test(document.querySelector('.plain li').textContent)")
+    b.click(b.find_text(".split a.link", "moon ("))
     b.wait("the moon", STRONG, "moon")
 
 
@@ -1684,10 +1718,11 @@ def five_questions_are_followed_from_the_first_page(b, host, _):
     b.press("\ue007")
     b.wait("its values", STRONG, "moon")
     b.click(b.find_text(".part a.link", "Show it in space"))
-    b.wait("the nearest, with its distance", "document.querySelectorAll('.plain li').length > 3 && /\\d$/.test(document.querySelector('.plain li').textContent)")
+    b.wait("the nearest, with its distance", "document.querySelectorAll('.plain li').length > 3 && /\\d m$/.test(document.querySelector('.plain li').textContent)")
     nearest = b.run("return document.querySelector('.plain li .link').textContent")
     b.click(b.find(".plain li .link"))
-    b.click(b.find_text(".split a.link", "Entity"))
+    b.wait("it is chosen", "document.querySelector('.split p a.link').textContent.includes(arguments[0])", nearest)
+    b.click(b.find(".split p a.link"))
     b.wait("it is opened", "document.querySelector('.part strong') && arguments[0].startsWith(document.querySelector('.part strong').textContent)", nearest)
 
 

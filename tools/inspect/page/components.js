@@ -41,7 +41,7 @@ export const components = {
     }
     function build(data) {
       const isResource = data.kind === 'resource', held = isResource && (data.fields || data.raw !== undefined);
-      const send = async (change, raw) => updateOne(await api.ask({ do: 'set_resource', component: data.name, ...change }, raw));
+      const send = async (change, raw) => { const told = await api.ask({ do: 'set_resource', component: data.name, ...change }, raw); updateOne(told); return told; };
       shown = held ? values(data, { writable: data.writable, pick: (entity) => { location.hash = api.link('', 'entities', { entity }).hash; }, send }) : null;
       const said = (f) => el('li', {}, el('strong', {}, f.name), ` ${f.kind}${f.count > 1 ? `[${f.count}]` : ''}${f.unit ? `, ${f.unit}` : ''}`, f.text ? el('span', { class: 'soft' }, ` \u2013 ${f.text}`) : null);
       detail.lastElementChild.replaceWith(el('div', { class: 'body' },

@@ -287,12 +287,12 @@ export const entities = {
       const boxes = data.components.map((c) => component(data, c));
       delete around.dataset.state;
       const name = data.name ? `${data.name} ` : '';
-      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around), data.writable ? changes(data) : null, el('div', { class: 'part row-gap' }, api.link('Show it in space', 'space', { entity: data.entity }), el('button', { type: 'button', class: 'link', onclick: () => api.pauseWhen({ entity: data.entity, is: 'dead' }).catch((p) => { say2.textContent = p.message; }) }, 'Pause when it dies')));
+      const all = el('div', {}, el('div', { class: 'part' }, el('div', { class: 'row-gap' }, el('strong', {}, name), el('code', {}, data.entity)), place), boxes, el('div', { class: 'part' }, around), data.writable ? changes(data) : null, el('div', { class: 'part row-gap' }, api.link('Show it in space, and what is nearest', 'space', { entity: data.entity }), el('button', { type: 'button', class: 'link', onclick: () => api.pauseWhen({ entity: data.entity, is: 'dead' }).catch((p) => { say2.textContent = p.message; }) }, 'Pause when it dies')));
       while (detail.head.nextSibling) detail.head.nextSibling.remove();
       detail.append(all);
     }
     function component(data, c) {
-      const send = async (change, raw) => { const told = await api.ask({ do: 'set', entity: data.entity, component: c.name, ...change }, raw); if (picked === data.entity) updateOne(told); };
+      const send = async (change, raw) => { const told = await api.ask({ do: 'set', entity: data.entity, component: c.name, ...change }, raw); if (picked === data.entity) updateOne(told); return told; };
       const shown = values(c, { writable: data.writable, pick, send, entity: () => data.entity, tools: (f) => numberTools(data, c, f), back: data.live && data.writable ? (f) => writeBack(c, f) : null });
       const switchBox = c.enabled === undefined ? null : el('input', { type: 'checkbox', class: 'switch', disabled: !data.writable, 'aria-label': `${c.name} is enabled`, onchange: (e) => shown.attempt({ enabled: e.target.checked }) });
       parts.set(c.name, (now) => { if (switchBox) switchBox.checked = now.enabled; shown.update(now); });

@@ -53,15 +53,22 @@ const hex = (f) => `#${JSON.parse(f.value).slice(0, 3).map((v) => Math.max(0, Ma
 
 // What was written, newest last: each takes itself back. `undone.changed` is called when that differs.
 export const undone = { list: [], changed() {} };
+// What the program changed since is told first; once more takes it back anyway.
 export async function undo() {
   const one = undone.list.pop();
   undone.changed();
-  if (one) await one.back();
+  try { if (one) await one.back(one.isTold); } catch (p) {
+    if (p.status !== 409 || one.isTold) throw p;
+    one.isTold = true;
+    undone.list.push(one);
+    undone.changed();
+    throw new Error(`${one.text}: ${p.message}; Undo again takes it back anyway`);
+  }
   return one ? one.text : '';
 }
 
 // `c` as the world tells it: {name, fields | raw | count and elements, more_fields}. `send(change, raw)`
-// writes and throws what is refused; `pick(entity)` opens an entity; `tools(f)` gives buttons for a number, `back(f)` one for what a document can have. Gives {node, update(c), attempt(change)}.
+// writes, gives what the world tells then, and throws what is refused; `pick(entity)` opens an entity; `tools(f)` gives buttons for a number, `back(f)` one for what a document can have. Gives {node, update(c), attempt(change)}.
 export function values(c, { writable, pick, send, tools, back, entity = () => '' }) {
   const node = el('div', { class: 'fields' }), updates = [];
   const line = (name, text) => {
@@ -147,7 +154,7 @@ export function values(c, { writable, pick, send, tools, back, entity = () => ''
       const typed = input.value;
       edited = false;
       const before = latest && latest.fields[at].value;
-      attempt({ path: f.path }, input, { value: input.type === 'checkbox' ? String(input.checked) : isText ? JSON.stringify(typed) : written(f, typed) }, before && { text: `${c.name}.${name}`, back: () => send({ path: f.path }, { value: before }) });
+      attempt({ path: f.path }, input, { value: input.type === 'checkbox' ? String(input.checked) : isText ? JSON.stringify(typed) : written(f, typed) }, before);
     };
     input.addEventListener('input', () => { edited = true; calm(input); });
     input.addEventListener('change', () => { if (edited || input.type !== 'text') commit(); });
@@ -176,7 +183,7 @@ export function values(c, { writable, pick, send, tools, back, entity = () => ''
     input.addEventListener('keydown', (e) => { if (e.key === 'Escape') { input.hidden = true; calm(input); } });
     input.addEventListener('change', async () => {
       const before = last && last.fields[at].value;
-      await attempt({ path: f.path }, input, { value: JSON.stringify(input.value.trim()) }, before && { text: `${c.name}.${name}`, back: () => send({ path: f.path }, { value: before }) });
+      await attempt({ path: f.path }, input, { value: JSON.stringify(input.value.trim()) }, before);
       if (!input.hasAttribute('aria-invalid')) { input.hidden = true; input.value = ''; }
     });
     node.append(el(writable && !f.fixed ? 'label' : 'span', { class: 'name', for: id, title }, name), el('span', { class: 'value' }, go, ...(writable && !f.fixed ? [change, input, names] : [])), unit);
@@ -193,7 +200,7 @@ export function values(c, { writable, pick, send, tools, back, entity = () => ''
     const boxes = f.constants.map((k) => el('input', { type: 'checkbox', disabled: !writable || f.fixed, 'aria-label': `${c.name}.${name} ${k}`, onchange: () => {
       const before = last.fields[at].value, others = split(last).filter((w) => !f.constants.includes(w));
       const value = [...f.constants.filter((_, i) => boxes[i].checked), ...others].join(' | ') || '0';
-      attempt({ path: f.path }, made, { value: isJson(value) ? value : JSON.stringify(value) }, { text: `${c.name}.${name}`, back: () => send({ path: f.path }, { value: before }) });
+      attempt({ path: f.path }, made, { value: isJson(value) ? value : JSON.stringify(value) }, before);
     } }));
     made.append(...f.constants.map((k, i) => el('label', {}, boxes[i], ` ${k}`)));
     node.append(el('span', { class: 'name', title }, name), made, unit);
@@ -206,11 +213,16 @@ export function values(c, { writable, pick, send, tools, back, entity = () => ''
     if (input) input.removeAttribute('aria-invalid');
   }
 
-  async function attempt(change, input, raw, back) {
+  // `before`: what stood there, for Undo.
+  async function attempt(change, input, raw, before) {
     calm(input);
     try {
-      await send(change, raw);
-      if (back) { undone.list.push(back); undone.changed(); }
+      const told = await send(change, raw);
+      if (before) {
+        const mine = told.components ? told.components.find((k) => k.name === c.name) : told, was = mine.fields.find((f) => f.path === change.path).value;
+        undone.list.push({ text: `${c.name}.${change.path || 'value'}`, back: (anyway) => send(change, anyway ? { value: before } : { value: before, was }) });
+        undone.changed();
+      }
       if (!input) return;
       const say = el('span', { class: 'written', role: 'status' }, 'written');
       input.nextSibling.append(say);

@@ -1,6 +1,7 @@
 // lanes.js: spans of workers on a canvas: drawing, zoom, a tip for what is under the pointer.
 import { el, count, ns, tone } from '/ui.js';
 
+export const NO_EVENTS = ['No events yet.', 'The pool keeps traces when it was made with trace_capacity, or with WEFT_INSPECT in the environment; a trace file (WEFT_TRACE) takes them all.'];
 const KINDS = { 3: 'steal', 6: 'wait', 8: 'mark' };
 const ROW = 17, GAP = 10, LEFT = 76, TOP = 22;
 

@@ -31,9 +31,14 @@ export const space = {
       if (!places.length) return;
       keep(isStep);
       box = null;
-      api.watch([{ request: { do: 'points', ...asked(), count: 5000 }, update, refused: (p) => { problem.textContent = p.message; problem.hidden = false; } }]);
+      look();
       if (picked) choose(picked);
     }
+    // What is chosen is drawn whatever the even draw leaves out.
+    function look() {
+      api.watch([{ request: { do: 'points', ...asked(), ...(picked ? { entity: picked } : {}), count: 5000 }, update, refused: (p) => { problem.textContent = p.message; problem.hidden = false; } }]);
+    }
+    function take(entity) { picked = entity; keep(true); look(); choose(entity); draw(); }
 
     function update(now) {
       if (now.error) { problem.textContent = now.error; problem.hidden = false; return; }
@@ -85,7 +90,7 @@ export const space = {
       g.fillStyle = tone('--soft');
       g.font = `11px ${tone('--text') || 'sans-serif'}`;
       if (values.length) g.fillText(`blue ${low.toPrecision(4)}, red ${high.toPrecision(4)}`, 10, height - 10);
-      g.fillText(`${(box.reach * 2 / turn.zoom).toPrecision(3)} across`, 10, 16);
+      g.fillText(`${Number((box.reach * 2 / turn.zoom).toPrecision(3))}${data.unit ? ` ${data.unit}` : ''} across`, 10, 16);
     }
 
     function under(event) {
@@ -118,7 +123,7 @@ export const space = {
       grabbed = null;
       if (was && was.moved) { keep(false); return; }
       const i = data ? under(e) : -1;
-      if (i >= 0) { picked = data.entities[i]; keep(true); choose(picked); draw(); }
+      if (i >= 0) take(data.entities[i]);
     });
     canvas.addEventListener('pointerleave', () => { tip.hidden = true; });
     canvas.addEventListener('wheel', (e) => { e.preventDefault(); zoom(Math.exp(-e.deltaY * 0.0015)); }, { passive: false });
@@ -141,11 +146,11 @@ export const space = {
 
     async function choose(entity) {
       const asks = latest = {};
-      const facts = el('div', {}, el('p', {}, api.link(`Entity ${entity}`, 'entities', { entity, query: query.value.trim() })), el('h3', {}, 'Nearest to it'));
-      try {
-        const { rows } = await api.ask({ do: 'nearest', entity, ...asked() });
+            try {
+        const { rows, name, unit } = await api.ask({ do: 'nearest', entity, ...asked() });
         if (asks !== latest) return;
-        facts.append(rows.length ? el('ul', { class: 'plain' }, rows.map((r) => el('li', { class: 'row-gap' }, el('button', { type: 'button', class: 'link', onclick: () => { picked = r.entity; keep(true); choose(r.entity); draw(); } }, r.name || r.entity), el('span', { class: 'soft' }, r.distance === null ? '' : String(r.distance))))) : el('p', { class: 'soft' }, 'No other row.'));
+        const facts = el('div', {}, el('p', {}, api.link(name ? `${name} (${entity})` : `Entity ${entity}`, 'entities', { entity, query: query.value.trim() })), el('h3', {}, 'Nearest to it'));
+        facts.append(rows.length ? el('ul', { class: 'plain' }, rows.map((r) => el('li', { class: 'row-gap' }, el('button', { type: 'button', class: 'link', onclick: () => take(r.entity) }, r.name || r.entity), el('span', { class: 'soft' }, r.distance === null ? '' : `${r.distance}${unit ? ` ${unit}` : ''}`)))) : el('p', { class: 'soft' }, 'No other row.'));
         facts.append(el('button', { type: 'button', onclick: () => choose(entity) }, 'Measure again'));
         chosen.replaceChildren(facts);
       } catch (p) { if (asks === latest) chosen.replaceChildren(empty(p.message)); }

@@ -12,7 +12,7 @@ export const start = {
     };
     const to = (text, name, state = {}) => api.link(text, name, state);
     const slow = card('What takes the time?', el('p', {}, to('Systems', 'systems'), ' has the last and the slowest frame, the share of each system, and why one waits for another. ', to('Timeline', 'timeline'), ' has the seconds before.'));
-    const lost = card('Where does the memory go?', el('p', {}, to('Archetypes', 'archetypes'), ' shows what is used, wasted and why; ', to('Memory', 'memory'), ' what grows.'));
+    const lost = card('Where does the memory go?', el('p', {}, to('Archetypes', 'archetypes', { sort: 'wasted' }), ' shows what is used, wasted and why; ', to('Memory', 'memory'), ' what grows.'));
     const who = card('Who writes this component?', el('p', {}, to('Components', 'components'), ' names the systems that read and write each type; from there to its entities.'));
     const which = card('Which entities, and what do they hold?', el('p', {}, to('Entities', 'entities'), ' takes a query such as Position, !Frozen, sorts and filters by values. ', to('Space', 'space'), ' draws them, and tells what is nearest.'));
     const gone = card('Who lost a component, or died?', el('p', {}, 'List them in ', to('Entities', 'entities'), ', and press Lost lately: the last 100 frames and some more. From a moment of your own: Hold, then Lost since.'));

@@ -1,7 +1,7 @@
 // systems.js: what runs, for how long, why in this order; and the queries.
 import { el, Table, panel, figures, updateFigures, count, ns, percent, tag, tags, setText, empty, sorted, steady, meter, partField, has } from '/ui.js';
 import { curves, key } from '/chart.js';
-import { Lanes } from '/lanes.js';
+import { Lanes, NO_EVENTS } from '/lanes.js';
 
 // What the averages are compared with, also after another window was open: those of a mark, or of the
 // moment in which the program was paused, whichever window showed it.
@@ -25,12 +25,12 @@ export const systems = {
     const why = el('div', { class: 'body' }, empty('Choose a system.'));
     const table = new Table([
       { title: 'On', draw: (r) => el('input', { type: 'checkbox', class: 'switch', checked: r.enabled, disabled: !writable, 'aria-label': `${r.name} runs`, title: writable ? 'Switch on or off' : 'This inspector only reads', onchange: (e) => turn(r.name, e.target.checked) }), state: (r) => `${r.enabled}${writable}` },
-      { title: 'System', sort: 'name', draw: (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.name) }, r.name), state: (r) => r.name },
+      { title: 'System', sort: 'name', draw: (r) => el('button', { type: 'button', class: 'link', onclick: () => pick(r.name, true) }, r.name), state: (r) => r.name },
       { title: 'Stage', number: true, sort: 'stage', text: (r) => `${r.stage}${r.fused ? ' fused' : ''}` },
       { title: 'Last', number: true, sort: 'last', text: (r) => ns(r.last) },
       { title: 'Average', number: true, sort: 'average', text: (r) => ns(r.average) },
       { title: '99 %', number: true, sort: 'p99', text: (r) => ns(r.p99) },
-      { title: 'Since the mark', number: true, sort: 'since', text: (r) => (r.since === null ? '\u2013' : `${r.since >= 0 ? '+' : '\u2212'}${Math.abs(r.since * 100).toFixed(0)} %`) },
+      { title: 'Since the mark', number: true, sort: 'since', text: (r) => (r.since === null ? '\u2013' : r.since >= 9 ? `\u00d7 ${count(Math.round(r.since + 1))}` : `${r.since >= 0 ? '+' : '\u2212'}${Math.abs(r.since * 100).toFixed(0)} %`) },
       { title: 'Share', draw: (r) => meter(r.share, `${Math.round(r.share * 100)} % of the work of all systems`), state: (r) => r.share.toFixed(2) },
       { title: 'Rows', number: true, sort: 'rows', text: (r) => count(r.rows) },
       { title: 'Commands', number: true, sort: 'commands', text: (r) => count(r.commands) },
@@ -41,14 +41,15 @@ export const systems = {
     const most = el('input', { type: 'text', id: 'budget', inputMode: 'decimal', class: 'few', value: budget ? String(budget) : '', placeholder: '16.7', onchange: () => { budget = Number(most.value) || 0; try { localStorage.setItem('weft-budget', String(budget)); } catch { /* private mode */ } if (last) update(last); } });
     const slow = el('button', { type: 'button', 'aria-pressed': 'false', disabled: true, onclick: async () => { showsSlowest = !showsSlowest; slow.setAttribute('aria-pressed', String(showsSlowest)); if (showsSlowest) { try { lanes.update(await api.ask({ do: 'timeline', slowest: true, pixels: 1200 })); } catch (p) { slow.title = p.message; } } } }, 'Slowest frame');
     const part = partField('a part of a name, a group or a component', state.part, () => { api.keep({ part: part.value }); if (last) update(last); });
-    const frame = panel('Frame', el('div', { class: 'body' }, sums)), spans = panel('The last frame over the workers', lanes.node), all = panel('Systems', el('div', { class: 'query body' }, part), table.node);
+    const frame = panel('Frame', el('div', { class: 'body' }, sums)), untraced = Object.assign(empty(...NO_EVENTS), { hidden: true }), spans = panel('The last frame over the workers', lanes.node, untraced), all = panel('Systems', el('div', { class: 'query body' }, part), table.node);
     frame.head.append(el('label', { class: 'row-gap', for: 'budget' }, el('span', { class: 'soft' }, 'Budget, ms'), most));
     spans.head.append(slow);
     all.head.append(el('div', { class: 'row-gap' }, markedAt, marker));
     const past = el('div'), pastKey = el('ul', { class: 'key' }), pastSums = figures([]), over = panel('The last 10 s', el('div', { class: 'body' }, pastSums, pastKey, past));
     over.hidden = true;
     key(pastKey, ['last', 'average']);
-    root.append(frame, spans, all, over, panel('Why in this order', why));
+    const order = panel('Why in this order', why);
+    root.append(frame, spans, all, order, over);
 
     marks = () => { setText(markedAt, markedAs); if (last) update(last); };
     function remember(data) {
@@ -89,6 +90,8 @@ export const systems = {
 
     // The program keeps the slowest frame since this window is open, shown or not.
     function frameOf(data) {
+      untraced.hidden = data.traced;
+      lanes.node.hidden = !data.traced;
       if (data.slowest && data.slowest !== slowest) { slowest = data.slowest; slow.disabled = false; setText(slow, `Slowest frame, ${ns(slowest)}`); }
       if (!showsSlowest) lanes.update(data);
     }
@@ -99,12 +102,12 @@ export const systems = {
       try { update(await api.ask({ do: 'switch', system: name, enabled })); } catch (problem) { why.replaceChildren(el('p', { class: 'note bad' }, problem.message)); }
     }
 
-    async function pick(name) {
+    async function pick(name, scrolls) {
       picked = name;
       api.keep({ system: name }, true);
       try {
         schedule = (await api.ask({ do: 'schedule' })).schedule;
-        if (picked === name && schedule) explain(name);
+        if (picked === name && schedule) { explain(name); if (scrolls) order.scrollIntoView({ block: 'nearest' }); }
       } catch (problem) { why.replaceChildren(el('p', { class: 'note bad' }, problem.message)); }
     }
 

@@ -1,7 +1,7 @@
 // timeline.js: the last seconds of the trace, and the job system.
 import { el, Table, panel, figures, updateFigures, count, ns, short, empty, percent, meter } from '/ui.js';
 import { curves, key } from '/chart.js';
-import { Lanes } from '/lanes.js';
+import { Lanes, NO_EVENTS } from '/lanes.js';
 
 export const timeline = {
   open(root, api) {
@@ -21,7 +21,7 @@ export const timeline = {
 
     function follow(on) { following = on; live.setAttribute('aria-pressed', String(on)); if (!on) api.watch([{ request: { do: 'jobs' }, update() {} }]); }
     function update(data) {
-      if (!data.traced) { holder.replaceChildren(empty('No events yet.', 'The pool keeps traces when it was made with trace_capacity, or with WEFT_INSPECT in the environment; a trace file (WEFT_TRACE) takes them all.')); return; }
+      if (!data.traced) { holder.replaceChildren(empty(...NO_EVENTS)); return; }
       if (lanes.node.parentNode !== holder) holder.replaceChildren(lanes.node);
       lanes.update(data);
       const lost = data.lanes.reduce((s, l) => s + l.dropped, 0);

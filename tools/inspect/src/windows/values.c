@@ -77,16 +77,24 @@ void weft__wire_value(weft__wire *out, const char *name, const weft__session *se
     }
 }
 
+enum { FEW = 256 };
+
+/* The value of a path as text: in `few`, or for the caller to free; NULL: no memory. */
+static char *format_path(const weft_type *type, const weft_path *path, const void *value, char *few)
+{
+    size_t length = weft_path_value_format(NULL, type, path, value, few, FEW);
+    char *text = length < FEW ? few : malloc(length + 1);
+    if (text != NULL && text != few)
+        weft_path_value_format(NULL, type, path, value, text, length + 1);
+    return text;
+}
+
 void weft__wire_path(weft__wire *out, const char *name, const weft_type *type,
                      const weft_path *path, const void *value)
 {
-    char few[256];
-    size_t length = weft_path_value_format(NULL, type, path, value, few, sizeof few);
-    char *text = length < sizeof few ? few : malloc(length + 1);
+    char few[FEW], *text = format_path(type, path, value, few);
     out->has_failed |= text == NULL;
-    if (text == NULL) return;
-    if (text != few) weft_path_value_format(NULL, type, path, value, text, length + 1);
-    weft__wire_text(out, name, text);
+    if (text != NULL) weft__wire_text(out, name, text);
     if (text != few) free(text);
 }
 
@@ -230,6 +238,24 @@ static uint32_t read_text(const weft__session *session, const weft__request *req
     return weft__window_fail(out, 422, "%.*s", (int)strcspn(said, "\n"), said);
 }
 
+/* Refuses an edit whose "was" is no longer there: an undo does not take back what the program made
+ * of the value since. */
+static uint32_t check_was(const weft__request *request, const weft_type *type,
+                          const weft_path *path, const void *old, weft__wire *out)
+{
+    size_t length;
+    const char *was = weft__request_raw(request, "was", &length);
+    if (was == NULL) return 200;
+    char few[FEW], *text = format_path(type, path, old, few);
+    if (text == NULL) return weft__window_fail(out, 503, "no memory");
+    uint32_t status = 200;
+    if (strlen(text) != length || memcmp(text, was, length) != 0)
+        status = weft__window_fail(out, 409, "it is %.60s now, no longer %.*s as it was written",
+                                   text, length < 60 ? (int)length : 60, was);
+    if (text != few) free(text);
+    return status;
+}
+
 uint32_t weft__value_edit(const weft__session *session, const weft__request *request,
                           weft_component component, const void *old, void **copy, weft__wire *out)
 {
@@ -247,6 +273,8 @@ uint32_t weft__value_edit(const weft__session *session, const weft__request *req
         return weft__window_fail(out, 422, "%s has no field \"%s\"", info->name, word);
     if (path.field != NULL && (path.field->flags & WEFT_FIELD_READ_ONLY) != 0)
         return weft__window_fail(out, 422, "%s.%s is not to be edited", info->name, word);
+    uint32_t status = check_was(request, type, &path, old, out);
+    if (status != 200) return status;
     *copy = aligned_alloc(64, (info->size + 63) / 64 * 64);
     if (*copy == NULL) return weft__window_fail(out, 503, "no memory");
     memcpy(*copy, old, info->size);

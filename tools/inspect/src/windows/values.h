@@ -31,8 +31,8 @@ static inline double weft__value_number(weft_field_kind kind, const void *bytes)
     return weft__scalar_real(weft__scalar_load(kind, bytes));
 }
 /* An edit: *copy, made here and freed by the caller, is the old value with the text of "value" read
- * at "path": ranges and units are checked, and what the component itself checks. Returns the
- * status; but for 200 it is told already. */
+ * at "path": ranges and units are checked, and what the component itself checks. With "was" only a
+ * value that is still this text is changed. Returns the status; but for 200 it is told already. */
 uint32_t weft__value_edit(const weft__session *session, const weft__request *request,
                           weft_component component, const void *old, void **copy, weft__wire *out);
 /* Adds the value of a path as a text that is JSON: pages show numbers as they are written. */

@@ -272,9 +272,24 @@ static void take_point(const weft__session *session, view *v, weft_entity entity
     v->entities[v->count++] = entity;
 }
 
+/* The chosen one is shown whatever the even draw left out: room for it is behind the others. */
+static void take_chosen(const weft__session *session, view *v, weft_entity entity)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (weft_entity_equal(v->entities[i], entity)) return;
+    v->capacity = v->count + 1;
+    if (!isnan(number_of(session, entity, &v->axes[0]))) take_point(session, v, entity);
+}
+
+static void write_unit(weft__wire *out, const view *v)
+{
+    const char *unit = v->axes[0].field->unit;
+    weft__wire_text(out, "unit", unit == NULL ? "" : unit);
+}
+
 static bool make_room(view *v, weft__wire *out)
 {
-    v->numbers = calloc(4 * (size_t)v->capacity + 1, sizeof *v->numbers);
+    v->numbers = calloc(4 * ((size_t)v->capacity + 1), sizeof *v->numbers);
     v->entities = calloc((size_t)v->capacity + 1, sizeof *v->entities);
     out->has_failed |= v->numbers == NULL || v->entities == NULL;
     return !out->has_failed;
@@ -294,8 +309,13 @@ uint32_t weft__points_window(weft__session *session, const weft__request *reques
     if (status != 200) return status;
     uint64_t total = weft_query_count(session->world, v.query);
     uint64_t step = v.capacity == 0 ? 1 : (total + v.capacity - 1) / v.capacity;
-    if (make_room(&v, out)) walk_rows(session, &v, step == 0 ? 1 : step, take_point);
+    if (make_room(&v, out)) {
+        weft_entity chosen;
+        walk_rows(session, &v, step == 0 ? 1 : step, take_point);
+        if (weft__request_entity(request, "entity", &chosen)) take_chosen(session, &v, chosen);
+    }
     weft__wire_count(out, "total", total);
+    write_unit(out, &v);
     weft__wire_open(out, "entities", '[');
     for (uint32_t i = 0; i < v.count; i++) weft__wire_entity(out, NULL, v.entities[i]);
     weft__wire_close(out, ']');
@@ -350,6 +370,8 @@ uint32_t weft__nearest_window(weft__session *session, const weft__request *reque
                 v.axes[k].field == NULL ? 0 : number_of(session, entity, &v.axes[k]);
         walk_rows(session, &v, 1, take_near);
     }
+    weft__wire_text(out, "name", weft_entity_name(session->world, entity));
+    write_unit(out, &v);
     weft__wire_open(out, "rows", '[');
     for (uint32_t i = 0; i < v.count; i++) {
         weft__wire_open(out, NULL, '{');
