@@ -1545,7 +1545,7 @@ def a_click_on_a_point_chooses_it_and_tells_its_nearest(b, host, _):
         told(b, {"do": "set", "entity": made["entity"], "component": "Position", "path": "x", "value": x})
     open_window(b, host, "space", f"?query=Secret, !Orbit&view=flat&entity={sun['entity']}")
     b.wait("its nearest", "document.querySelectorAll('.plain li').length === 2")
-    equal(b.run("return [...document.querySelectorAll('.plain li')].map(e => e.textContent)"), ["near3", "far50"])
+    equal(b.run("return [...document.querySelectorAll('.plain li')].map(e => e.textContent)"), ["near3 m", "far50 m"])
     b.wait("points", POINTS + " === '3 rows'")
     # the point furthest to the right is that of "far"
     spot = b.run("const c = document.querySelector('main canvas'), r = c.getBoundingClientRect(); return [r.left + r.width / 2 + Math.min(r.width, r.height) * 0.42, r.top + r.height / 2]")
