@@ -152,6 +152,18 @@ static const weft_asset *find_file(const char *path)
     return found != NULL ? found : find_in(weft_look, path + 1);
 }
 
+/* The styles of all pages and those of this one come as one file: the first frame waits for it. */
+static enum MHD_Result reply_styles(struct MHD_Connection *connection, const weft_asset *own)
+{
+    const weft_asset *look = find_in(weft_look, "look.css");
+    char *text = malloc(look->count + own->count);
+    if (text == NULL) return MHD_NO;
+    memcpy(text, look->bytes, look->count);
+    memcpy(text + look->count, own->bytes, own->count);
+    return reply(connection, MHD_HTTP_OK, "text/css; charset=utf-8",
+                 &(weft_asset){"", text, look->count + own->count}, MHD_RESPMEM_MUST_FREE);
+}
+
 static const char *type_of(const char *name)
 {
     const char *ending = strrchr(name, '.');
@@ -273,6 +285,8 @@ static enum MHD_Result begin(weft__server *server, struct MHD_Connection *connec
         set_served(connection, true);
         return serve_events(server, connection);
     }
+    if (door == WEFT__DOOR_PAGE && strcmp(file->name, "page.css") == 0)
+        return reply_styles(connection, file);
     if (door == WEFT__DOOR_PAGE)
         return reply(connection, MHD_HTTP_OK, type_of(file->name), file, MHD_RESPMEM_PERSISTENT);
     weft__letter *letter = calloc(1, sizeof *letter);
