@@ -318,7 +318,7 @@ static void message_carry(const random_world *from, random_world *to)
     weft_entity *entities = calloc(RANDOM_ROWS, sizeof *entities);
     uint32_t count = 0;
     CHECK(blocks != NULL && entities != NULL);
-    CHECK_OK(weft__sector_rows_collect(from->shard, &rows));
+    CHECK_OK(weft__sector_rows_collect(from->shard, from->shard->rows_query, &rows));
     for (uint32_t begin = 0, end; begin < rows.count; begin = end) {
         end = weft__sector_rows_group(&rows, begin);
         CHECK_OK(weft__sector_rows_write(from->shard, &rows, begin, end, &bytes));
