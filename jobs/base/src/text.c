@@ -5,8 +5,11 @@
 #include "text.h"
 #include "utf8.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void weft__text_add(weft__text *t, const char *format, ...)
@@ -85,4 +88,21 @@ void weft__error_name(char *to, size_t room, const char *name)
         bytes--;
     memcpy(to, name, bytes);
     to[bytes] = '\0';
+}
+
+bool weft__text_range(const char *text, uint64_t *first, uint64_t *last)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[0])) return false;
+    errno = 0;
+    const uint64_t from = strtoull(text, &end, 10);
+    uint64_t to = from;
+    if (*end == '-' && *++end == '\0')
+        to = UINT64_MAX;
+    else if (end[-1] == '-')
+        to = isdigit((unsigned char)*end) ? strtoull(end, &end, 10) : 0;
+    if (errno != 0 || *end != '\0' || from > to) return false;
+    *first = from;
+    *last = to;
+    return true;
 }

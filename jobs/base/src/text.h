@@ -24,6 +24,10 @@ void weft__text_add_hexadecimal(weft__text *t, const void *bytes, size_t count);
 /* In quotes, escaped for JSON. */
 WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
 
+/* "A", "A-B" or "A-", to UINT64_MAX. False: the text is no such range; then the two stay as they
+ * are. */
+WEFT__DOOR bool weft__text_range(const char *text, uint64_t *first, uint64_t *last);
+
 /* ---- errors ---- */
 
 /* Fills an error that is about no entity, component or place, and counts it. An argument may be its

@@ -26,7 +26,6 @@
 #include "text.h"
 #include "utf8.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -413,23 +412,30 @@ static void put_meaning(message *event, const trace_record *record)
     }
 }
 
+static void end_event(trace_out *out, const message *body, uint64_t time_ns)
+{
+    message packet;
+    packet.count = 0;
+    put_field(&packet, TIMESTAMP, time_ns);
+    put_field(&packet, CLOCK_ID, CLOCK_MONOTONIC_ID);
+    put_message(&packet, TRACK_EVENT, body);
+    put_field(&packet, SEQUENCE_FLAGS, 2);
+    end_packet(out, &packet);
+}
+
 static void perfetto_event(trace_out *out, const trace_info *info, const trace_record *record)
 {
     const trace_kind *kind = trace_kind_of(record);
     bool is_counter = kind->shape == TRACE_VALUE;
-    message packet, body;
-    packet.count = body.count = 0;
+    message body;
+    body.count = 0;
     put_field(&body, 9, (uint64_t)kind->shape + 1); /* begin, end, instant, counter: 1 to 4 */
     put_field(&body, 11, is_counter ? COUNTER_TRACK + record->name : ROW_TRACK + record->worker);
     if (is_counter)
         put_field(&body, 30, record->value);
     else if (kind->shape != TRACE_END)
         put_meaning(&body, record);
-    put_field(&packet, TIMESTAMP, record->time_ns);
-    put_field(&packet, CLOCK_ID, CLOCK_MONOTONIC_ID);
-    put_message(&packet, TRACK_EVENT, &body);
-    put_field(&packet, SEQUENCE_FLAGS, 2);
-    end_packet(out, &packet);
+    end_event(out, &body, record->time_ns);
     (void)info;
 }
 
@@ -437,15 +443,11 @@ static void perfetto_event(trace_out *out, const trace_info *info, const trace_r
 static void perfetto_end(trace_out *out, const trace_info *info)
 {
     put_counter(out, COUNTER_TRACK, "events dropped");
-    message packet, body;
-    packet.count = body.count = 0;
+    message body = {0};
     put_field(&body, 9, 4);
     put_field(&body, 11, COUNTER_TRACK);
     put_field(&body, 30, info->lost);
-    put_field(&packet, TIMESTAMP, info->begin_ns);
-    put_field(&packet, CLOCK_ID, CLOCK_MONOTONIC_ID);
-    put_message(&packet, TRACK_EVENT, &body);
-    end_packet(out, &packet);
+    end_event(out, &body, info->begin_ns);
 }
 
 static const trace_format trace_perfetto = {".pftrace", false, perfetto_begin, perfetto_event,
@@ -605,20 +607,35 @@ static void trace_nest_end(trace_nest *nest)
 
 /* ---- the spool ---- */
 
-/* FILE.names.raw or FILE.rings.raw. */
-static const char *path_beside(const trace_spool *spool, const char *what,
-                               char out[sizeof spool->parts[0].path + 8])
+/* FILE.names.raw or FILE.rings.raw; a trace that ends well needs none. */
+typedef struct beside {
+    char path[TRACE_PATH_MAX + 56];
+} beside;
+
+static beside beside_of(const trace_spool *spool, const char *what)
 {
+    beside b;
     const char *raw = spool->parts[0].path;
-    snprintf(out, sizeof spool->parts[0].path + 8, "%.*s.%s.raw", (int)strlen(raw) - 4, raw, what);
-    return out;
+    snprintf(b.path, sizeof b.path, "%.*s.%s.raw", (int)strlen(raw) - 4, raw, what);
+    return b;
+}
+
+static weft_result open_beside(const trace_spool *spool, const char *what, weft__os_file *out)
+{
+    return spool->files->open_write(spool->files->user, beside_of(spool, what).path, out);
+}
+
+static void close_beside(const trace_spool *spool, const char *what, weft__os_file file,
+                         bool is_removed)
+{
+    spool->files->close(spool->files->user, file);
+    if (is_removed) spool->files->remove(spool->files->user, beside_of(spool, what).path);
 }
 
 /* Creates `path`.raw. The path has at most TRACE_PATH_MAX bytes. IO, BUSY. */
 static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *files,
                                     const char *path, uint64_t bytes, uint64_t last_ns)
 {
-    char path_of[sizeof spool->parts[0].path + 8];
     spool->files = spool->out.files = spool->names.files = files;
     spool->limit = bytes / 2 / sizeof(trace_record);
     spool->last_ns = last_ns;
@@ -629,12 +646,9 @@ static weft_result trace_spool_open(trace_spool *spool, const weft__os_files *fi
     weft_result result = files->open_write(files->user, spool->parts[0].path, &spool->out.file);
     spool->is_open = result == WEFT_OK;
     if (!spool->is_open) return result;
-    /* a trace that ends well needs none of these */
-    spool->names.result =
-        files->open_write(files->user, path_beside(spool, "names", path_of), &spool->names.file);
+    spool->names.result = open_beside(spool, "names", &spool->names.file);
     spool->has_names = spool->names.result == WEFT_OK;
-    spool->has_rings = files->open_write(files->user, path_beside(spool, "rings", path_of),
-                                         &spool->rings) == WEFT_OK;
+    spool->has_rings = open_beside(spool, "rings", &spool->rings) == WEFT_OK;
     return result;
 }
 
@@ -713,13 +727,8 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
         bool was_used = i == 0 || spool->parts[1].count != 0 || spool->cut != 0;
         if (was_used) files->remove(files->user, spool->parts[i].path);
     }
-    char path[sizeof spool->parts[0].path + 8];
-    if (spool->has_names) files->close(files->user, spool->names.file);
-    if (spool->has_names && is_removed)
-        files->remove(files->user, path_beside(spool, "names", path));
-    if (spool->has_rings) files->close(files->user, spool->rings);
-    if (spool->has_rings && is_removed)
-        files->remove(files->user, path_beside(spool, "rings", path));
+    if (spool->has_names) close_beside(spool, "names", spool->names.file, is_removed);
+    if (spool->has_rings) close_beside(spool, "rings", spool->rings, is_removed);
 }
 
 /* ---- the part of the run that is kept ----
@@ -739,27 +748,14 @@ static void trace_spool_close(trace_spool *spool, bool is_removed)
 #define MB_MAX 1000000u
 #define SECONDS_MAX 1e6
 
-/* A whole number at the beginning of a text; *end: behind it. */
-static bool read_number(const char *text, uint64_t *out, const char **end)
+/* A whole number from 1 to `limit`. */
+static bool read_count(const char *text, uint64_t limit, uint64_t *out)
 {
-    char *last;
-    errno = 0;
-    *out = isdigit((unsigned char)text[0]) ? strtoull(text, &last, 10) : 0;
-    if (!isdigit((unsigned char)text[0]) || errno != 0) return false;
-    *end = last;
+    uint64_t first, last;
+    const bool is_good = weft__text_range(text, &first, &last) && first == last;
+    if (!is_good || first - 1 >= limit) return false;
+    *out = first;
     return true;
-}
-
-static bool read_frames(const char *text, uint64_t *first, uint64_t *last)
-{
-    const char *end;
-    if (!read_number(text, first, &end)) return false;
-    *last = *first;
-    if (*end == '\0') return true;
-    if (*end != '-') return false;
-    *last = UINT64_MAX;
-    if (end[1] == '\0') return true;
-    return read_number(end + 1, last, &end) && *end == '\0' && *first <= *last;
 }
 
 static bool read_seconds(const char *text, uint64_t *ns)
@@ -771,41 +767,32 @@ static bool read_seconds(const char *text, uint64_t *ns)
     return is_good;
 }
 
-static bool read_megabytes(const char *text, uint64_t *bytes)
+/* NULL: not set, or a set-uid program. */
+static const char *asked(const char *variable)
 {
-    const char *end;
-    uint64_t count;
-    bool is_good = read_number(text, &count, &end) && *end == '\0' && count >= 1 && count <= MB_MAX;
-    if (is_good) *bytes = count * 1000000u;
-    return is_good;
+    const char *value = secure_getenv(variable);
+    return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Reads the environment, which set-uid programs ignore. NULL, or what cannot be read: the variable
- * counts as not set. */
+/* Reads the environment. NULL, or what cannot be read: the variable counts as not set. */
 static const char *trace_window_init(trace_window *window)
 {
     const char *problem = NULL;
-    *window = (trace_window){.spool_bytes = UINT64_C(1000000) * MB_DEFAULT,
-                             .last_frame = UINT64_MAX,
-                             .end_ns = UINT64_MAX};
-    const char *frames = secure_getenv("WEFT_TRACE_FRAMES");
-    const char *last = secure_getenv("WEFT_TRACE_LAST"), *mb = secure_getenv("WEFT_TRACE_MB");
-    if (frames != NULL && frames[0] != '\0') {
-        if (read_frames(frames, &window->first_frame, &window->last_frame))
-            window->begin_ns = UINT64_MAX;
-        else
-            problem = "WEFT_TRACE_FRAMES is not FIRST-LAST, such as 100-120";
-    }
-    if (last != NULL && last[0] != '\0' && !read_seconds(last, &window->last_ns))
+    *window = (trace_window){.last_frame = UINT64_MAX, .end_ns = UINT64_MAX};
+    const char *frames = asked("WEFT_TRACE_FRAMES"), *last = asked("WEFT_TRACE_LAST");
+    const char *mb = asked("WEFT_TRACE_MB"), *share = asked("WEFT_TRACE_SHARE");
+    uint64_t megabytes = MB_DEFAULT;
+    if (frames != NULL && weft__text_range(frames, &window->first_frame, &window->last_frame))
+        window->begin_ns = UINT64_MAX;
+    else if (frames != NULL)
+        problem = "WEFT_TRACE_FRAMES is not FIRST-LAST, such as 100-120";
+    if (last != NULL && !read_seconds(last, &window->last_ns))
         problem = "WEFT_TRACE_LAST is not a number of seconds, such as 2.5";
-    if (mb != NULL && mb[0] != '\0' && !read_megabytes(mb, &window->spool_bytes))
+    if (mb != NULL && !read_count(mb, MB_MAX, &megabytes))
         problem = "WEFT_TRACE_MB is not a number of megabytes, such as 64";
-    const char *share = secure_getenv("WEFT_TRACE_SHARE"), *end = "";
-    if (share != NULL && share[0] != '\0' &&
-        (!read_number(share, &window->share, &end) || end[0] != '\0' || window->share - 1 >= 100)) {
+    if (share != NULL && !read_count(share, 100, &window->share))
         problem = "WEFT_TRACE_SHARE is not a number of percent, such as 10";
-        window->share = 0;
-    }
+    window->spool_bytes = megabytes * 1000000u;
     return problem;
 }
 

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "log_engine.h"
 #include "registry.h"
+#include "text.h"
 #include "world_hash.h"
 
 #include <errno.h>
@@ -981,15 +982,8 @@ static weft_result write_file(void *user, const void *bytes, size_t count)
 /* Steps "37" or "30-40"; a text that is neither leaves the rows out. */
 static void choose_rows(const weft_log *out, const char *rows, weft_state_log_desc *desc)
 {
-    char *end;
-    uint64_t first = strtoull(rows, &end, 10), last = first;
-    bool is_good = end != rows && rows[0] != '-';
-    if (is_good && *end == '-') {
-        const char *second = end + 1;
-        last = strtoull(second, &end, 10);
-        is_good = end != second;
-    }
-    if (is_good && *end == '\0' && first >= 1 && first <= last) {
+    uint64_t first, last;
+    if (weft__text_range(rows, &first, &last) && first >= 1 && last != UINT64_MAX) {
         desc->rows_first = first;
         desc->rows_last = last;
         return;
