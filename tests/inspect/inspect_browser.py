@@ -782,6 +782,8 @@ def the_reason_of_an_order_is_told(b, host, _):
 
 @scenario
 def a_system_is_switched_off_and_on(b, host, _):
+    open_window(b, host, "systems", "?sort=name") # by times a row may move between aim and click
+    b.wait("its row", "document.querySelector(\"input[aria-label='spark runs']\")")
     b.click(b.find("input[aria-label='spark runs']"))
     b.wait("off", "!document.querySelector(\"input[aria-label='spark runs']\").checked")
     answer = b.later("const done = arguments[1]; import('/net.js').then(n => n.ask({do: 'systems'})).then(e => done(e.systems.find(s => s.name === 'spark').enabled), e => done(String(e)))", 0)
