@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OTHERS = set("""apt-get c++ cat cc cd clang cpack ctest curl diff env/bin/pip env/bin/python export find git grep less mkdir mpirun
 objdump perf pkg-config python3 sh srun weft-simulate ./a.out ./app ./birds ./game ./my_program ./program app/build/app solar
 awk dirname echo ldd""".split())
-WRAPPERS = {"mpirun": {"-np", "--hostfile", "--map-by", "--bind-to"}, "srun": set()}
+WRAPPERS = {"mpirun": {"-np", "--hostfile", "--map-by", "--bind-to", "-x"}, "srun": set()}
 
 
 def text_of(pattern):

@@ -12,5 +12,5 @@
 int main(int argc, char **argv)
 {
     if (argc > 1) return everything_print(strtoull(argv[1], NULL, 0), stdout), 0;
-    return weft_stress_shrink(1, 0, 2000);
+    return weft_stress_shrink(6, 0, 2000);
 }

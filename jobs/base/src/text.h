@@ -26,7 +26,7 @@ WEFT__DOOR void weft__text_add_quoted(weft__text *t, const char *string);
 
 /* "A", "A-B" or "A-", to UINT64_MAX. False: the text is no such range; then the two stay as they
  * are. */
-WEFT__DOOR bool weft__text_range(const char *text, uint64_t *first, uint64_t *last);
+bool weft__text_range(const char *text, uint64_t *first, uint64_t *last);
 
 /* ---- errors ---- */
 

@@ -344,7 +344,7 @@ static uint64_t keyed_cell(struct weft__hash_log *log, const weft_world *world,
     const weft_component component = {type->id, weft__front(world)->number};
     const size_t size = type->desc.size;
     char value[4096];
-    if (type->entity_offset_count == 0 || size > sizeof value)
+    if (log->keys.gid_of == NULL || type->entity_offset_count == 0 || size > sizeof value)
         return weft__cell_hash(world, chunk, row, position);
     uint64_t count = 1, hash = type->hash;
     const char *from = ref->shared != WEFT__NO_PLACE
