@@ -514,15 +514,23 @@ class Model:
                                    self.record, self.record, self.foreign, self.step, self.relate, self.relate, self.copy,
                                    self.switch_off, self.switch_off, self.whole, self.whole,
                                    self.record_many, self.look_up, self.over_all, self.step_in_c, self.near, self.fill])
-        if entity is None:
+        if entity is None or len(self.rows) < 4 and self.random.random() < 0.5:
             call = self.create
         call(component, fields, kind, entity)
         self.check()
 
     def create(self, component, fields, kind, _):
         given, wanted = self.given(component, fields, kind, None)
-        self.expect(wanted, lambda: self.world.create(values={component: given}),
-                    lambda made: self.rows.update({made: {component: wanted}}))
+        values, row = {component: given}, {component: wanted}
+        if self.random.random() < 0.5:  # what can be switched off, and a shared value beside it
+            for other, its_fields, _ in (self.components[2], self.components[4]):
+                old = [row[other] for row in self.rows.values() if other in row]
+                right = (old[0], old[0]) if old and self.random.random() < 0.7 else self.value(its_fields, None)
+                while right[1] is REFUSED:
+                    right = self.value(its_fields, None)
+                if other is not component:
+                    values[other], row[other] = right
+        self.expect(wanted, lambda: self.world.create(values=values), lambda made: self.rows.update({made: row}))
 
     def set(self, component, fields, kind, entity):
         given, wanted = self.given(component, fields, kind, self.rows[entity].get(component))
@@ -592,7 +600,7 @@ class Model:
 
     def whole(self, component, fields, kind, _):
         """A system with all rows: it sees those that are switched on, and the shared value of each."""
-        other, _, other_kind = self.random.choice(self.components)
+        other, _, other_kind = self.random.choice([*self.components, self.components[4], self.components[4]])
         read = [c for c, k in {component: kind, other: other_kind}.items() if k in (None, "shared")]
         having = self.maybe_switched(*read)
         wanted = self.selected(*read, *having)
