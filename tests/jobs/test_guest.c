@@ -362,3 +362,23 @@ PLAIN_TEST(guests_inside_are_limited_and_keep_the_pool)
     CHECK_OK(weft_job_pool_leave(last_inside)); /* its thread has ended: handed over by the join */
     CHECK_OK(weft_job_pool_destroy(pool));
 }
+
+static void *make_small(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < 300; i++) {
+        weft_job_pool *pools[2] = {open_pool(1), open_pool(1)};
+        CHECK_OK(weft_job_pool_destroy(pools[0]));
+        CHECK_OK(weft_job_pool_destroy(pools[1]));
+    }
+    return NULL;
+}
+
+/* Their mappings are kept for the next ones of any thread. */
+PLAIN_TEST(small_pools_come_and_go_in_several_threads)
+{
+    pthread_t threads[3];
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(pthread_create(&threads[i], NULL, make_small, NULL) == 0);
+    for (uint32_t i = 0; i < 3; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
